@@ -1,0 +1,51 @@
+package trace
+
+// Kind names what happened. The values are part of the run folder's format.
+type Kind string
+
+// The kinds of event, and who writes each.
+const (
+	// ControllerDetected: a standby or candidate noticed that the active
+	// controller is gone. ZooKeeper mode: it saw /controller deleted. KRaft:
+	// its fetch timeout fired or EndQuorumEpoch came.
+	ControllerDetected Kind = "controller.detected"
+	// ControllerElected: the successor holds the epoch.
+	ControllerElected Kind = "controller.elected"
+	// ControllerLoaded: the successor has its state.
+	ControllerLoaded Kind = "controller.loaded"
+	// ControllerActive: the successor serves admin requests.
+	ControllerActive Kind = "controller.active"
+	// ControllerResigned: a controller gave up its epoch.
+	ControllerResigned Kind = "controller.resigned"
+	// ControllerShutdownGranted: the controller let a broker go.
+	ControllerShutdownGranted Kind = "controller.shutdown-granted"
+	// BrokerFenced: the controller declared a broker dead.
+	BrokerFenced Kind = "controller.broker-fenced"
+	// BrokerUnfenced: the controller counts a broker as live again.
+	BrokerUnfenced Kind = "controller.broker-unfenced"
+	// BrokerRegistered: a broker holds a registration.
+	BrokerRegistered Kind = "broker.registered"
+	// BrokerControllerEpoch: a broker first saw a newer controller epoch.
+	BrokerControllerEpoch Kind = "broker.controller-epoch"
+	// BrokerApplied: a broker published changed metadata; N is the number of
+	// partitions changed.
+	BrokerApplied Kind = "broker.applied"
+	// ShutdownRequested: a broker was told to stop and asks to leave.
+	ShutdownRequested Kind = "broker.shutdown-requested"
+	// ShutdownGranted: a broker was allowed to leave.
+	ShutdownGranted Kind = "broker.shutdown-granted"
+	// Dropped: the trace was full; N events were not written.
+	Dropped Kind = "trace.dropped"
+)
+
+// Event is one line of a trace. Zero fields are left out of the line.
+type Event struct {
+	T      int64  `json:"t"`                // CLOCK_MONOTONIC, ns; 0 lets the writer stamp it
+	Node   string `json:"node"`             // the writer's node name, set by the writer
+	Kind   Kind   `json:"kind"`             //
+	Epoch  int64  `json:"epoch,omitempty"`  // controller epoch or quorum epoch
+	Broker int32  `json:"broker,omitempty"` // the broker spoken of; ids in kbench clusters start at 1
+	Offset int64  `json:"offset,omitempty"` // metadata log offset, KRaft
+	N      int64  `json:"n,omitempty"`      // a count, by kind
+	Detail string `json:"detail,omitempty"` // free text for people
+}
