@@ -1,0 +1,124 @@
+package nodeconfig
+
+import (
+	"time"
+
+	"kbench/kafka"
+)
+
+// Role says what a process is.
+type Role string
+
+// The roles. One broker process may hold many brokers.
+const (
+	RoleZooKeeper  Role = "zookeeper"  // the embedded ZooKeeper server
+	RoleBroker     Role = "broker"     // metadata-plane brokers, zk or kraft
+	RoleController Role = "controller" // a voter of a KRaft quorum
+)
+
+// Mode says where a cluster keeps its metadata.
+type Mode string
+
+// The modes.
+const (
+	ModeZK    Mode = "zk"
+	ModeKRaft Mode = "kraft"
+)
+
+// Duration is a time.Duration written as Go writes one, "2s".
+type Duration time.Duration
+
+// MarshalText writes d as Go does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads a duration with its unit.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// D gives d as a time.Duration.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// Config is one process. Fields that do not belong to its role stay zero.
+type Config struct {
+	Name      string     `json:"name"`      // unique in the cluster; names files and trace events
+	Role      Role       `json:"role"`      //
+	Mode      Mode       `json:"mode"`      //
+	ClusterID string     `json:"clusterId"` // Kafka's cluster id, 22 characters of base64url
+	DataDir   string     `json:"dataDir"`   // created where absent; kept between restarts
+	TraceFile string     `json:"traceFile"` // empty: no trace
+	Brokers   []Broker   `json:"brokers,omitempty"`
+	ZooKeeper ZooKeeper  `json:"zookeeper,omitzero"`
+	ZKServer  ZKServer   `json:"zkServer,omitzero"`
+	Quorum    Quorum     `json:"quorum,omitzero"`
+	Timers    Timers     `json:"timers,omitzero"`
+	Tuning    Tuning     `json:"tuning,omitzero"`
+	Metrics   MetricsLog `json:"metrics,omitzero"`
+}
+
+// Broker is one broker of a process.
+type Broker struct {
+	ID        kafka.BrokerID `json:"id"` // 1 and above
+	Host      string         `json:"host"`
+	Port      uint16         `json:"port"`
+	Rack      string         `json:"rack,omitempty"`      // empty: no rack
+	Candidate bool           `json:"candidate,omitempty"` // zk: races for /controller
+}
+
+// ZooKeeper is how a node of a zk cluster reaches its store.
+type ZooKeeper struct {
+	Servers        []string         `json:"servers,omitempty"`        // host:port
+	SessionTimeout Duration         `json:"sessionTimeout,omitempty"` // Kafka's default is 18s
+	Dedicated      []kafka.BrokerID `json:"dedicated,omitempty"`      // candidates that host no replicas
+}
+
+// ZKServer is the embedded server of role zookeeper.
+type ZKServer struct {
+	Host     string   `json:"host,omitempty"`
+	Port     uint16   `json:"port,omitempty"`
+	TickTime Duration `json:"tickTime,omitempty"`
+}
+
+// Quorum is the KRaft quorum: the voters, and which of them this process is.
+type Quorum struct {
+	NodeID kafka.BrokerID `json:"nodeId,omitempty"` // role controller
+	Voters []Voter        `json:"voters,omitempty"`
+}
+
+// Voter is one controller of the quorum.
+type Voter struct {
+	ID   kafka.BrokerID `json:"id"`
+	Host string         `json:"host"`
+	Port uint16         `json:"port"`
+}
+
+// Timers are the waits of Kafka's configuration. Zero means Kafka's default.
+type Timers struct {
+	FetchTimeout              Duration `json:"fetchTimeout,omitempty"`              // controller.quorum.fetch.timeout.ms, 2s
+	ElectionTimeout           Duration `json:"electionTimeout,omitempty"`           // controller.quorum.election.timeout.ms, 1s
+	ElectionBackoffMax        Duration `json:"electionBackoffMax,omitempty"`        // controller.quorum.election.backoff.max.ms, 1s
+	BrokerSession             Duration `json:"brokerSession,omitempty"`             // broker.session.timeout.ms, 9s
+	BrokerHeartbeat           Duration `json:"brokerHeartbeat,omitempty"`           // broker.heartbeat.interval.ms, 2s
+	ReplicaLagMax             Duration `json:"replicaLagMax,omitempty"`             // replica.lag.time.max.ms, 30s
+	ControlledShutdownBackoff Duration `json:"controlledShutdownBackoff,omitempty"` // controlled.shutdown.retry.backoff.ms, 5s
+}
+
+// Tuning are the behaviours of Kafka that shape a number. Nil and zero mean
+// Kafka's default; AppendLinger and NoOpInterval are pointers since 0 is a value.
+type Tuning struct {
+	ZKMaxInFlight         int       `json:"zkMaxInFlight,omitempty"`         // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
+	ZKUnfencedWrites      bool      `json:"zkUnfencedWrites,omitempty"`      // true is Kafka before 2.1
+	ZKPerPartitionRequest bool      `json:"zkPerPartitionRequest,omitempty"` // true is Kafka before 1.1
+	AppendLinger          *Duration `json:"appendLinger,omitempty"`          // controller.quorum.append.linger.ms, 25ms
+	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
+	HWPush                bool      `json:"hwPush,omitempty"`                // KIP-1166: parked fetches wake when the high watermark moves
+	NoPreVote             bool      `json:"noPreVote,omitempty"`             // true is Kafka before 4.0 (KIP-996)
+}
+
+// MetricsLog is the file of resource figures a node writes about itself.
+type MetricsLog struct {
+	File     string   `json:"file,omitempty"` // empty: none
+	Interval Duration `json:"interval,omitempty"`
+}

@@ -1,0 +1,95 @@
+package nodeconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"kbench/kafka"
+)
+
+// Load reads and checks the file. Its error names every fault.
+func Load(path string) (*Config, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var c Config
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := c.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &c, nil
+}
+
+// Write writes c so that Load reads it again.
+func (c *Config) Write(path string) error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o644)
+}
+
+// Check reports every fault of c.
+func (c *Config) Check() error {
+	var errs []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	fault(c.Name == "", "name is empty: give the node a name that is unique in its cluster")
+	fault(c.DataDir == "", "dataDir is empty: give a directory the node may write")
+	switch c.Role {
+	case RoleZooKeeper:
+		fault(c.ZKServer.Port == 0, "zkServer.port is 0: give a free port")
+		fault(c.ZKServer.TickTime <= 0, "zkServer.tickTime is %s: give a positive duration, 500ms", c.ZKServer.TickTime.D())
+	case RoleBroker:
+		c.checkBrokers(fault)
+	case RoleController:
+		fault(c.Mode != ModeKRaft, "role controller needs mode kraft, not %q", c.Mode)
+		fault(!c.isVoter(c.Quorum.NodeID), "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
+	default:
+		fault(true, "role is %q: use zookeeper, broker or controller", c.Role)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
+	fault(len(c.Brokers) == 0, "brokers is empty: name at least one broker")
+	seen := map[kafka.BrokerID]bool{}
+	for i, b := range c.Brokers {
+		fault(b.ID < 1, "brokers[%d].id is %d: use 1 or above", i, b.ID)
+		fault(seen[b.ID], "brokers[%d].id %d is used twice", i, b.ID)
+		fault(b.Port == 0, "brokers[%d].port is 0: give a free port", i)
+		seen[b.ID] = true
+	}
+	switch c.Mode {
+	case ModeZK:
+		fault(len(c.ZooKeeper.Servers) == 0, "zookeeper.servers is empty: name host:port of the store")
+		fault(c.ZooKeeper.SessionTimeout <= 0, "zookeeper.sessionTimeout is %s: give a positive duration", c.ZooKeeper.SessionTimeout.D())
+	case ModeKRaft:
+		fault(len(c.Quorum.Voters) == 0, "quorum.voters is empty: name the controllers")
+	default:
+		fault(true, "mode is %q: use zk or kraft", c.Mode)
+	}
+}
+
+func (c *Config) isVoter(id kafka.BrokerID) bool {
+	for _, v := range c.Quorum.Voters {
+		if v.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Addr gives the voter's host:port.
+func (v Voter) Addr() string { return kafka.Endpoint{Host: v.Host, Port: v.Port}.Addr() }
