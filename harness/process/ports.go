@@ -1,0 +1,34 @@
+package process
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+)
+
+// Ports are taken below the kernel's usual range for outgoing connections
+// (32768 and above): a port of a killed node must not be taken by some
+// client's socket before the node is started again.
+const (
+	portLow  = 16_000
+	portHigh = 32_000
+)
+
+// freePort finds a port on host that nobody listens on and that is not taken
+// already, trying at most 2,000 times.
+func freePort(host string, taken map[uint16]bool) (uint16, error) {
+	for range 2000 {
+		port := uint16(portLow + rand.IntN(portHigh-portLow))
+		if taken[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		taken[port] = true
+		return port, nil
+	}
+	return 0, fmt.Errorf("no free port on %s between %d and %d: end what listens there", host, portLow, portHigh)
+}

@@ -1,0 +1,121 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
+)
+
+// Host is where every node listens.
+const Host = "127.0.0.1"
+
+// Config says what to run and where files go.
+type Config struct {
+	Binary  string   // the kbench binary; its `node` command is run
+	Args    []string // put before `--config FILE`; nil means ["node"]
+	WorkDir string   // an empty or absent directory of this run alone; removed by Close
+	Env     []string // added to the environment of every node
+}
+
+// Provider is the process provider.
+type Provider struct {
+	cfg Config
+
+	mu    sync.Mutex
+	ports map[uint16]bool
+	nodes []*Node
+	extra []func(context.Context) error // what else Close ends
+}
+
+// New makes the work directory and records this process as its owner.
+func New(cfg Config) (*Provider, error) {
+	if cfg.Args == nil {
+		cfg.Args = []string{"node"}
+	}
+	if err := os.MkdirAll(cfg.WorkDir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the work directory: %w", err)
+	}
+	if err := writeOwner(cfg.WorkDir); err != nil {
+		return nil, err
+	}
+	return &Provider{cfg: cfg, ports: map[uint16]bool{}}, nil
+}
+
+// Name implements provider.Provider.
+func (p *Provider) Name() string { return "process" }
+
+// Reserve implements provider.Provider.
+func (p *Provider) Reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ports := make([]uint16, n)
+	for i := range ports {
+		port, err := freePort(Host, p.ports)
+		if err != nil {
+			return "", nil, err
+		}
+		ports[i] = port
+	}
+	return Host, ports, nil
+}
+
+// Launch implements provider.Provider.
+func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.Node, error) {
+	dir := filepath.Join(p.cfg.WorkDir, cfg.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	cfg.DataDir = filepath.Join(dir, "data")
+	cfg.TraceFile = filepath.Join(dir, "trace.jsonl")
+	cfg.Metrics.File = filepath.Join(dir, "metrics.jsonl")
+	file := filepath.Join(dir, "node.json")
+	if err := cfg.Write(file); err != nil {
+		return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
+	}
+	n := &Node{
+		name: cfg.Name, dir: dir, binary: p.cfg.Binary, env: p.cfg.Env,
+		args: append(append([]string{}, p.cfg.Args...), "--config", file),
+	}
+	if err := n.Start(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.nodes = append(p.nodes, n)
+	p.mu.Unlock()
+	return n, nil
+}
+
+// Close implements provider.Provider: SIGTERM is not sent, since nothing that
+// is measured is left; every child is killed and waited for.
+func (p *Provider) Close(ctx context.Context) error {
+	p.mu.Lock()
+	nodes, extra := p.nodes, p.extra
+	p.nodes, p.extra = nil, nil
+	p.mu.Unlock()
+	var errs []error
+	for _, n := range nodes {
+		if n.Running() {
+			_, err := n.Signal(ctx, provider.Kill)
+			errs = append(errs, err)
+		}
+	}
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, n := range nodes {
+		if _, _, err := n.Wait(wait); err != nil {
+			errs = append(errs, fmt.Errorf("%s did not end after SIGKILL: %w", n.name, err))
+		}
+	}
+	for _, end := range extra {
+		errs = append(errs, end(ctx))
+	}
+	errs = append(errs, os.RemoveAll(p.cfg.WorkDir))
+	return errors.Join(errs...)
+}

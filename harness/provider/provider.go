@@ -1,0 +1,68 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	"kbench/internal/nodeconfig"
+)
+
+// Signal is what can be done to a running node.
+type Signal string
+
+// The signals, and what they are: SIGTERM, SIGKILL, SIGSTOP and SIGCONT, or
+// the engine's stop, kill, pause and unpause.
+const (
+	Term   Signal = "term"
+	Kill   Signal = "kill"
+	Pause  Signal = "pause"
+	Resume Signal = "resume"
+)
+
+// Provider runs the nodes of one cluster.
+type Provider interface {
+	// Name is process or docker.
+	Name() string
+	// Reserve gives the host and ports where a node will listen, before it
+	// starts; both stay the node's own over every restart.
+	Reserve(ctx context.Context, node string, ports int) (host string, port []uint16, err error)
+	// Launch starts `kbench node` with cfg. It fills in the paths of cfg
+	// (DataDir, TraceFile, Metrics.File) and does not wait for readiness.
+	Launch(ctx context.Context, cfg nodeconfig.Config) (Node, error)
+	// ZooKeeper starts a real ensemble of size servers (1 or 3) and waits
+	// until it serves. Its error says what is missing and how to get it.
+	ZooKeeper(ctx context.Context, size int, tickTime time.Duration) (Ensemble, error)
+	// Close ends every node and removes what the provider made, the files of
+	// stopped nodes included. It is idempotent and bounded by ctx.
+	Close(ctx context.Context) error
+}
+
+// Ensemble is a running real ZooKeeper.
+type Ensemble interface {
+	// Servers are host:port of every server.
+	Servers() []string
+	// Description names version and size for reports.
+	Description() string
+	// Members are the server processes, for faults and resource figures.
+	Members() []Node
+}
+
+// Node is one process or container of kbench or of ZooKeeper.
+type Node interface {
+	Name() string
+	// Signal sends s and returns the CLOCK_MONOTONIC stamp in nanoseconds
+	// taken just before it was sent.
+	Signal(ctx context.Context, s Signal) (sentNs int64, err error)
+	// Start starts the node again with the same configuration and data. It is
+	// an error where the node has not exited.
+	Start(ctx context.Context) error
+	// Wait waits until the node has exited and returns the CLOCK_MONOTONIC
+	// stamp at which that was seen and the exit code, -1 for a signal's end.
+	Wait(ctx context.Context) (seenNs int64, code int, err error)
+	// Running reports whether the node has not exited.
+	Running() bool
+	// Collect copies the node's log, trace and metrics files into dir, named
+	// <node>.log, <node>.trace.jsonl and <node>.metrics.jsonl. A file the node
+	// does not write is left out.
+	Collect(ctx context.Context, dir string) error
+}
