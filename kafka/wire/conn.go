@@ -1,0 +1,261 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+)
+
+const (
+	// DefaultMaxResponseBytes bounds one response where DialOptions does not:
+	// room for the metadata of some millions of partitions.
+	DefaultMaxResponseBytes = 512 << 20
+	// maxPending bounds the requests of one connection that wait for their
+	// response; a further one waits for room.
+	maxPending = 1024
+)
+
+// ErrClosed is the error of requests on a connection that Close ended.
+var ErrClosed = errors.New("connection closed by its owner")
+
+// DialOptions configures a connection; every zero value has a default.
+type DialOptions struct {
+	ClientID string // "" sends kbench
+	// Dial opens the transport, for example TLS or an in-memory pipe; nil
+	// dials TCP.
+	Dial             func(ctx context.Context, network, addr string) (net.Conn, error)
+	MaxResponseBytes int // a larger response breaks the connection
+}
+
+// Conn is one raw connection to a Kafka node. Requests are pipelined: any
+// number of goroutines may call Request. A Conn that failed once fails for
+// ever, and is replaced by its owner.
+type Conn struct {
+	addr      string
+	nc        net.Conn
+	formatter *kmsg.RequestFormatter
+	maxBytes  int
+
+	write   chan struct{} // holds a token while somebody writes
+	nextID  int32         // guarded by write
+	buf     []byte        // guarded by write
+	pending chan *call    // in the order of writing
+
+	broken   chan struct{} // closed with err set
+	fail     sync.Once
+	err      error
+	readDone chan struct{}
+}
+
+// call is one request that waits for its response.
+type call struct {
+	id    int32
+	reply chan []byte // capacity 1: the body after the correlation id
+}
+
+// Dial connects to addr (host:port). ctx bounds the dialling only.
+func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	if o.ClientID == "" {
+		o.ClientID = "kbench"
+	}
+	if o.MaxResponseBytes <= 0 {
+		o.MaxResponseBytes = DefaultMaxResponseBytes
+	}
+	nc, err := dial(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	c := &Conn{
+		addr: addr, nc: nc, maxBytes: o.MaxResponseBytes,
+		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(o.ClientID)),
+		write:     make(chan struct{}, 1),
+		pending:   make(chan *call, maxPending),
+		broken:    make(chan struct{}),
+		readDone:  make(chan struct{}),
+	}
+	go c.readLoop()
+	return c, nil
+}
+
+// Request sends req at the version its caller set and waits for the response.
+// Where ctx ends first the response is dropped when it comes and the
+// connection stays usable; a deadline that ends within a write breaks it.
+// Produce with acks 0 gives nil, nil as soon as it is written.
+func (c *Conn) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	resp, err := c.request(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("%s to %s: %w", kmsg.NameForKey(req.Key()), c.addr, err)
+	}
+	return resp, nil
+}
+
+func (c *Conn) request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	cl, err := c.send(ctx, req)
+	if err != nil || cl == nil {
+		return nil, err
+	}
+	select {
+	case body := <-cl.reply:
+		return decodeResponse(req, body)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.broken:
+		select { // the response may have come just before
+		case body := <-cl.reply:
+			return decodeResponse(req, body)
+		default:
+			return nil, c.err
+		}
+	}
+}
+
+// send writes req; a nil call means that no response will come.
+func (c *Conn) send(ctx context.Context, req kmsg.Request) (*call, error) {
+	select {
+	case c.write <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.broken:
+		return nil, c.err
+	}
+	defer func() { <-c.write }()
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	var cl *call
+	if p, ok := req.(*kmsg.ProduceRequest); !ok || p.Acks != 0 {
+		cl = &call{id: c.nextID, reply: make(chan []byte, 1)}
+		select {
+		case c.pending <- cl:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.broken:
+			return nil, c.err
+		}
+	}
+	c.buf = c.formatter.AppendRequest(c.buf[:0], req, c.nextID)
+	c.nextID = (c.nextID + 1) & 0x7fffffff
+	_ = c.nc.SetWriteDeadline(writeDeadline(ctx)) // fails only where the write will too
+	if _, err := c.nc.Write(c.buf); err != nil {
+		c.breakWith(fmt.Errorf("write: %w", err))
+		return nil, c.err
+	}
+	if cap(c.buf) > maxKeptBuffer {
+		c.buf = nil
+	}
+	return cl, nil
+}
+
+// writeDeadline gives a write until ctx ends, but never so little time that a
+// deadline close by breaks a healthy connection.
+func writeDeadline(ctx context.Context) time.Time {
+	now := time.Now()
+	d, ok := ctx.Deadline()
+	if !ok {
+		return now.Add(writeTimeout)
+	}
+	if least := now.Add(100 * time.Millisecond); d.Before(least) {
+		return least
+	}
+	return d
+}
+
+// readLoop hands each response to the oldest pending call.
+func (c *Conn) readLoop() {
+	defer close(c.readDone)
+	r := bufio.NewReaderSize(c.nc, 32<<10)
+	for {
+		frame, err := readFrame(r, c.maxBytes)
+		if err != nil {
+			c.breakWith(fmt.Errorf("read: %w", err))
+			return
+		}
+		if len(frame) < 4 {
+			c.breakWith(fmt.Errorf("response of %d bytes has no correlation id", len(frame)))
+			return
+		}
+		id := int32(binary.BigEndian.Uint32(frame))
+		select {
+		case cl := <-c.pending:
+			if cl.id != id {
+				c.breakWith(fmt.Errorf("response has correlation id %d, %d is due", id, cl.id))
+				return
+			}
+			cl.reply <- frame[4:]
+		default:
+			c.breakWith(fmt.Errorf("response with correlation id %d that nobody asked for", id))
+			return
+		}
+	}
+}
+
+// decodeResponse reads the response to req. A refusal of ApiVersions comes at
+// version 0 whatever was asked.
+func decodeResponse(req kmsg.Request, b []byte) (resp kmsg.Response, err error) {
+	resp = req.ResponseKind()
+	resp.SetVersion(req.GetVersion())
+	if req.Key() == keyAPIVersions {
+		if len(b) >= 2 && kafka.ErrorCode(binary.BigEndian.Uint16(b)) == kafka.UnsupportedVersion {
+			resp.SetVersion(0)
+		}
+	} else if resp.IsFlexible() {
+		if b, err = skipTags(b); err != nil {
+			return nil, fmt.Errorf("decode response: %w", err)
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			resp, err = nil, fmt.Errorf("decode response panicked: %v", r)
+		}
+	}()
+	if err := resp.ReadFrom(b); err != nil {
+		return nil, fmt.Errorf("decode response: %w", err)
+	}
+	return resp, nil
+}
+
+// breakWith ends the connection; the first reason stays.
+func (c *Conn) breakWith(err error) {
+	c.fail.Do(func() {
+		c.err = err
+		close(c.broken)
+		c.nc.Close()
+	})
+}
+
+// Err gives the reason why the connection is broken, or nil.
+func (c *Conn) Err() error {
+	select {
+	case <-c.broken:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Done is closed when the connection breaks or is closed.
+func (c *Conn) Done() <-chan struct{} { return c.broken }
+
+// Addr is the address that was dialled.
+func (c *Conn) Addr() string { return c.addr }
+
+// Close ends the connection and fails what waits on it. It may be called
+// again, and joins the connection's goroutine.
+func (c *Conn) Close() error {
+	c.breakWith(ErrClosed)
+	<-c.readDone
+	return nil
+}
