@@ -1,0 +1,63 @@
+// Package raft is Kafka's pull-based Raft (KIP-595) as a pure state machine:
+// an input and the time go in, effects and the next deadline come out.
+//
+// It owns the role of a node in the quorum (voter or observer; Unattached,
+// Prospective, Candidate, Leader, Resigned, Follower), the epoch, the vote,
+// the high watermark, the replication progress of the replicas, parked
+// fetches, and the offsets and epochs of the log (what Kafka keeps in its
+// leader-epoch checkpoint). It must not know what a record holds, where a
+// file or a peer is, or what time it is: no goroutine, lock, clock, socket,
+// file or global randomness. Same configuration, same persisted state and
+// same inputs at the same times give the same effects.
+//
+// # Who calls it
+//
+// One goroutine owns a Machine: kraftcontroller/raftclient over real files,
+// sockets and clocks, and internal/sim over virtual ones. A Machine is not
+// safe for concurrent use.
+//
+//	m, err := raft.New(cfg, persisted)
+//	effects, deadline := m.Step(now, raft.Tick{}) // the first Step starts the timers
+//	for {
+//		carryOut(effects)                     // in the order below
+//		in := waitForInputUntil(deadline)     // raft.Tick{} when the deadline came first
+//		effects, deadline = m.Step(now, in)
+//	}
+//
+// # The order of effects
+//
+// After each Step, before the next one, the driver does in this order:
+//
+//  1. Fatal: stops the node; nothing else of this Effects may be carried out.
+//  2. Persist: writes quorum-state, fsyncs it and renames it, and waits. No
+//     message of this Step or of a later one may leave before that is durable:
+//     a vote that a crash forgets can be given twice.
+//  3. Log: carries out truncations and appends in the order given, so that
+//     reads see them. They need not be durable.
+//  4. Snapshot: writes the chunk, or installs the snapshot, see Snapshot.
+//  5. Flush: starts an fsync of the log, here or on another goroutine, and
+//     hands FlushDone back when it is durable. At most one flush is out at any
+//     time, so a slow disk groups the appends that wait for it. Messages need
+//     not wait for it: the machine itself holds back what must (a follower's
+//     next fetch, which acknowledges the records it holds, and the leader's
+//     own end offset in the high watermark).
+//  6. Send and Reply: the messages leave. Where a FetchResponse carries a Read,
+//     its records are read before the next Step, because a later Step may
+//     truncate them.
+//  7. Appended, Role, HighWatermark, ShutdownDone: news for the layers above.
+//
+// A failed write, fsync or rename is fatal to the node: the driver must stop,
+// since the machine has already taken it as done.
+//
+// # Messages
+//
+// The structs map one to one on Kafka's RPCs with one topic of one partition;
+// topic names, versions, endpoints and the bytes of records are the driver's.
+// Each request that the machine sends has an id, and its answer comes back as
+// Response with that id, or as RequestFailed; the machine itself times a
+// request out after Config.RequestTimeout and ignores an answer that comes
+// later. It has at most one request out per peer and resets that on each
+// change of role: since a Kafka server answers a connection's requests in
+// order and may park a Fetch, a driver uses one connection for Fetch and
+// FetchSnapshot and one for the rest.
+package raft
