@@ -1,0 +1,129 @@
+package nodemetrics
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"kbench/internal/trace"
+)
+
+// Sample is one line. Sums count from the start of the process; a restarted
+// node begins anew, which the falling sums show.
+type Sample struct {
+	T            int64            `json:"t"` // CLOCK_MONOTONIC, ns
+	Node         string           `json:"node"`
+	CPUMs        int64            `json:"cpu_ms"`        // user and system, sum
+	RSSBytes     int64            `json:"rss_bytes"`     // resident now
+	HeapBytes    int64            `json:"heap_bytes"`    // live Go objects now
+	Goroutines   int64            `json:"goroutines"`    // now
+	WrittenBytes int64            `json:"written_bytes"` // to files and sockets, sum
+	DataBytes    int64            `json:"data_bytes"`    // size of the data directory now
+	Gauges       map[string]int64 `json:"gauges,omitempty"`
+}
+
+// Sampler writes a sample each Interval. All fields are set before Run.
+type Sampler struct {
+	Node     string
+	File     string        // appended to
+	DataDir  string        // may be absent
+	Interval time.Duration // at least 100ms
+	Gauges   map[string]func() int64
+}
+
+// Run samples until ctx ends, and once more then.
+func (s *Sampler) Run(ctx context.Context) error {
+	f, err := os.OpenFile(s.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the metrics of %s: %w", s.Node, err)
+	}
+	defer func() { _ = f.Close() }()
+	tick := time.NewTicker(max(s.Interval, 100*time.Millisecond))
+	defer tick.Stop()
+	for {
+		b, err := json.Marshal(s.sample())
+		if err == nil {
+			_, err = f.Write(append(b, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("write the metrics of %s: %w", s.Node, err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Sampler) sample() Sample {
+	out := Sample{T: trace.Now(), Node: s.Node, DataBytes: sizeOf(s.DataDir)}
+	out.CPUMs, out.RSSBytes = cpuAndRSS()
+	out.WrittenBytes = written()
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/sched/goroutines:goroutines"}}
+	metrics.Read(heap)
+	out.HeapBytes, out.Goroutines = int64(heap[0].Value.Uint64()), int64(heap[1].Value.Uint64())
+	if len(s.Gauges) > 0 {
+		out.Gauges = make(map[string]int64, len(s.Gauges))
+		for name, read := range s.Gauges {
+			out.Gauges[name] = read()
+		}
+	}
+	return out
+}
+
+// cpuAndRSS reads /proc/self/stat (proc(5)): fields 14 and 15 in clock ticks
+// of 10 ms, field 24 in pages.
+func cpuAndRSS() (cpuMs, rssBytes int64) {
+	b, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 22 {
+		return 0, 0
+	}
+	n := func(i int) int64 { v, _ := strconv.ParseInt(f[i], 10, 64); return v }
+	return (n(11) + n(12)) * 10, n(21) * int64(os.Getpagesize())
+}
+
+// written reads wchar of /proc/self/io: every byte given to write(2) and its
+// kin, files and sockets alike.
+func written() int64 {
+	b, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "wchar: "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+func sizeOf(dir string) int64 {
+	if dir == "" {
+		return 0
+	}
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // files may go while we look
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}

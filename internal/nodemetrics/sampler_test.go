@@ -1,0 +1,40 @@
+package nodemetrics
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestSampler(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "x"), make([]byte, 12345), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := Sampler{
+		Node: "n", File: filepath.Join(dir, "m.jsonl"), DataDir: data, Interval: time.Hour,
+		Gauges: map[string]func() int64{"fsyncs": func() int64 { cancel(); return 42 }},
+	}
+	if err := s.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Sample
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.DataBytes != 12345 || got.Gauges["fsyncs"] != 42 || got.RSSBytes < 1<<20 || got.HeapBytes == 0 || got.Goroutines == 0 || got.WrittenBytes == 0 {
+		t.Fatalf("got %+v", got)
+	}
+}
