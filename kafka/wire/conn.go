@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ var ErrClosed = errors.New("connection closed by its owner")
 
 // DialOptions configures a connection; every zero value has a default.
 type DialOptions struct {
-	ClientID string // "" sends kbench
+	ClientID string // at most 32,767 bytes; "" sends kbench
 	// Dial opens the transport, for example TLS or an in-memory pipe; nil
 	// dials TCP.
 	Dial             func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -40,10 +41,10 @@ type DialOptions struct {
 // number of goroutines may call Request. A Conn that failed once fails for
 // ever, and is replaced by its owner.
 type Conn struct {
-	addr      string
-	nc        net.Conn
-	formatter *kmsg.RequestFormatter
-	maxBytes  int
+	addr     string
+	nc       net.Conn
+	clientID string
+	maxBytes int
 
 	write   chan struct{} // holds a token while somebody writes
 	nextID  int32         // guarded by write
@@ -74,17 +75,20 @@ func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	if o.MaxResponseBytes <= 0 {
 		o.MaxResponseBytes = DefaultMaxResponseBytes
 	}
+	if len(o.ClientID) > math.MaxInt16 {
+		return nil, fmt.Errorf("connect to %s: client id of %d bytes, at most %d fit", addr, len(o.ClientID), math.MaxInt16)
+	}
 	nc, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	c := &Conn{
 		addr: addr, nc: nc, maxBytes: o.MaxResponseBytes,
-		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(o.ClientID)),
-		write:     make(chan struct{}, 1),
-		pending:   make(chan *call, maxPending),
-		broken:    make(chan struct{}),
-		readDone:  make(chan struct{}),
+		clientID: o.ClientID,
+		write:    make(chan struct{}, 1),
+		pending:  make(chan *call, maxPending),
+		broken:   make(chan struct{}),
+		readDone: make(chan struct{}),
 	}
 	go c.readLoop()
 	return c, nil
@@ -93,6 +97,10 @@ func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 // Request sends req at the version its caller set and waits for the response.
 // Where ctx ends first the response is dropped when it comes and the
 // connection stays usable; a deadline that ends within a write breaks it.
+// kmsg writes some tagged fields at any version once they are set: leave
+// FetchRequest's HighWatermark at its default below version 18, or a real
+// Kafka hangs up; and use StopReplica up to version 3, since kmsg swaps two
+// fields of version 4.
 // Produce with acks 0 gives nil, nil as soon as it is written.
 func (c *Conn) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 	resp, err := c.request(ctx, req)
@@ -146,7 +154,7 @@ func (c *Conn) send(ctx context.Context, req kmsg.Request) (*call, error) {
 			return nil, c.err
 		}
 	}
-	c.buf = c.formatter.AppendRequest(c.buf[:0], req, c.nextID)
+	c.buf = appendRequest(c.buf[:0], req, c.nextID, c.clientID)
 	c.nextID = (c.nextID + 1) & 0x7fffffff
 	_ = c.nc.SetWriteDeadline(writeDeadline(ctx)) // fails only where the write will too
 	if _, err := c.nc.Write(c.buf); err != nil {

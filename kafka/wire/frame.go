@@ -137,10 +137,31 @@ func decodeBody(h requestHeader, b []byte) (body kmsg.Request, err error) {
 			body, err = nil, fmt.Errorf("decode panicked: %v", r)
 		}
 	}()
-	if err := body.ReadFrom(b); err != nil {
-		return nil, err
+	if body.ReadFrom(b) != nil { // kmsg has one error, which speaks of a response
+		return nil, fmt.Errorf("body of %d bytes does not decode", len(b))
 	}
 	return body, nil
+}
+
+// appendRequest appends the frame of req at the version it is set to. kmsg's
+// RequestFormatter leaves out the length and body of ControlledShutdown
+// version 0.
+func appendRequest(dst []byte, req kmsg.Request, correlationID int32, clientID string) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(req.Key()))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(req.GetVersion()))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(correlationID))
+	if req.Key() != keyControlledShutdown || req.GetVersion() != 0 {
+		dst = binary.BigEndian.AppendUint16(dst, uint16(len(clientID)))
+		dst = append(dst, clientID...)
+	}
+	if req.IsFlexible() {
+		dst = append(dst, 0)
+	}
+	dst = req.AppendTo(dst)
+	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
 }
 
 // appendResponse appends the frame of resp, whose version is set.
