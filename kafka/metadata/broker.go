@@ -1,0 +1,89 @@
+package metadata
+
+import (
+	"maps"
+	"slices"
+
+	"kbench/kafka"
+)
+
+// VersionRange is what a node supports of a feature, both ends inclusive.
+type VersionRange struct{ Min, Max int16 }
+
+// Broker is one registration. It is immutable once it is in an Image.
+type Broker struct {
+	ID          kafka.BrokerID
+	Epoch       kafka.BrokerEpoch
+	Incarnation kafka.UUID // zero in ZooKeeper mode
+	Endpoints   []kafka.Endpoint
+	// SecurityProtocols are Kafka's numbers for Endpoints, one each; nil
+	// means that all are PLAINTEXT (0).
+	SecurityProtocols []int16
+	Rack              string // "" for none
+	// Fenced brokers lead nothing and are in no ISR.
+	Fenced               bool
+	InControlledShutdown bool
+	LogDirs              []kafka.UUID // sorted
+	Features             map[string]VersionRange
+}
+
+// Active reports whether the broker may lead and be in an ISR.
+func (b *Broker) Active() bool { return !b.Fenced && !b.InControlledShutdown }
+
+// Endpoint gives the address of a listener.
+func (b *Broker) Endpoint(listener string) (kafka.Endpoint, bool) {
+	for _, e := range b.Endpoints {
+		if e.Listener == listener {
+			return e, true
+		}
+	}
+	return kafka.Endpoint{}, false
+}
+
+// Equal reports whether both are the same registration in the same state.
+func (b *Broker) Equal(o *Broker) bool {
+	return b.ID == o.ID && b.Epoch == o.Epoch && b.Incarnation == o.Incarnation &&
+		b.Rack == o.Rack && b.Fenced == o.Fenced && b.InControlledShutdown == o.InControlledShutdown &&
+		slices.Equal(b.Endpoints, o.Endpoints) && slices.Equal(b.SecurityProtocols, o.SecurityProtocols) &&
+		slices.Equal(b.LogDirs, o.LogDirs) && maps.Equal(b.Features, o.Features)
+}
+
+// Controller is one registered controller of a KRaft quorum (KIP-919).
+type Controller struct {
+	ID                kafka.BrokerID
+	Incarnation       kafka.UUID
+	Endpoints         []kafka.Endpoint
+	SecurityProtocols []int16 // as in Broker
+	Features          map[string]VersionRange
+}
+
+// ConfigType is Kafka's number for the kind of a ConfigResource.
+type ConfigType int8
+
+// The kinds of resources that have configuration.
+const (
+	TopicConfig         ConfigType = 2
+	BrokerConfig        ConfigType = 4
+	BrokerLoggerConfig  ConfigType = 8
+	ClientMetricsConfig ConfigType = 16
+	GroupConfig         ConfigType = 32
+)
+
+// ConfigResource names what a configuration belongs to. The name of a
+// BrokerConfig is the broker's id in decimal, or "" for the cluster's default.
+type ConfigResource struct {
+	Type ConfigType
+	Name string
+}
+
+func compareConfigResource(a, b ConfigResource) int {
+	switch {
+	case a.Type != b.Type:
+		return int(a.Type) - int(b.Type)
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}

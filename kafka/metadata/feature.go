@@ -1,0 +1,108 @@
+package metadata
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The names of the features that a FeatureLevelRecord can finalize.
+const (
+	MetadataVersionFeature    = "metadata.version"
+	KRaftVersionFeature       = "kraft.version"
+	TransactionVersionFeature = "transaction.version"
+	GroupVersionFeature       = "group.version"
+)
+
+// MetadataVersion is a level of the feature metadata.version; it decides
+// which records, and which versions of them, a controller may write.
+type MetadataVersion int16
+
+// The levels at which something changes for us.
+const (
+	V3_3_IV0 MetadataVersion = 4  // oldest level that is understood
+	V3_3_IV1 MetadataVersion = 5  // NoOpRecord
+	V3_3_IV2 MetadataVersion = 6  // BrokerRegistrationChangeRecord
+	V3_3_IV3 MetadataVersion = 7  // InControlledShutdown; oldest level of Kafka 4
+	V3_4_IV0 MetadataVersion = 8  // RegisterBrokerRecord version 2
+	V3_6_IV0 MetadataVersion = 12 // an ISR that shrinks leaves the leader epoch
+	V3_6_IV1 MetadataVersion = 13 // metadata transactions
+	V3_7_IV0 MetadataVersion = 15 // RegisterControllerRecord
+	V3_7_IV2 MetadataVersion = 17 // directories of replicas
+	V3_9_IV0 MetadataVersion = 21 // kraft.version 1, Fetch version 17
+	V4_0_IV1 MetadataVersion = 23 // eligible leader replicas can be enabled
+	V4_0_IV3 MetadataVersion = 25 // Kafka 4.0
+
+	// OldestMetadataVersion and NewestMetadataVersion bound what a
+	// controller of kbench can run at.
+	OldestMetadataVersion = V3_3_IV3
+	NewestMetadataVersion = V4_0_IV3
+	// DefaultMetadataVersion is that of Kafka 4.0, without eligible leader
+	// replicas (KIP-966), which 4.0 leaves off as well.
+	DefaultMetadataVersion = V4_0_IV3
+)
+
+var metadataVersionNames = map[MetadataVersion]string{
+	4: "3.3-IV0", 5: "3.3-IV1", 6: "3.3-IV2", 7: "3.3-IV3", 8: "3.4-IV0", 9: "3.5-IV0", 10: "3.5-IV1",
+	11: "3.5-IV2", 12: "3.6-IV0", 13: "3.6-IV1", 14: "3.6-IV2", 15: "3.7-IV0", 16: "3.7-IV1", 17: "3.7-IV2",
+	18: "3.7-IV3", 19: "3.7-IV4", 20: "3.8-IV0", 21: "3.9-IV0", 22: "4.0-IV0", 23: "4.0-IV1", 24: "4.0-IV2",
+	25: "4.0-IV3",
+}
+
+// String gives Kafka's name of the level, for example 4.0-IV3.
+func (v MetadataVersion) String() string {
+	if name, ok := metadataVersionNames[v]; ok {
+		return name
+	}
+	return "level " + strconv.Itoa(int(v))
+}
+
+// ParseMetadataVersion reads Kafka's name of a level between
+// OldestMetadataVersion and NewestMetadataVersion.
+func ParseMetadataVersion(name string) (MetadataVersion, error) {
+	for v := OldestMetadataVersion; v <= NewestMetadataVersion; v++ {
+		if metadataVersionNames[v] == name {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("metadata.version %q is not one of %s to %s", name, OldestMetadataVersion, NewestMetadataVersion)
+}
+
+// RecordVersion gives the version in which a record of r's type is written at
+// level v, with eligible leader replicas off.
+func (v MetadataVersion) RecordVersion(r Record) int16 {
+	switch r.(type) {
+	case *RegisterBrokerRecord:
+		switch {
+		case v >= V3_7_IV2:
+			return 3
+		case v >= V3_4_IV0:
+			return 2
+		case v >= V3_3_IV3:
+			return 1
+		}
+	case *PartitionRecord, *PartitionChangeRecord:
+		if v >= V3_7_IV2 {
+			return 1
+		}
+	case *BrokerRegistrationChangeRecord:
+		switch {
+		case v >= V3_7_IV2:
+			return 2
+		case v >= V3_3_IV3:
+			return 1
+		}
+	}
+	return 0
+}
+
+// HasDirectories reports whether partitions name the directories of their
+// replicas (KIP-858).
+func (v MetadataVersion) HasDirectories() bool { return v >= V3_7_IV2 }
+
+// HasTransactions reports whether records may be in metadata transactions
+// (KIP-866).
+func (v MetadataVersion) HasTransactions() bool { return v >= V3_6_IV1 }
+
+// BumpsLeaderEpochOnShrink reports whether an ISR that shrinks raises the
+// leader epoch (KAFKA-15021 ended that).
+func (v MetadataVersion) BumpsLeaderEpochOnShrink() bool { return v < V3_6_IV0 }
