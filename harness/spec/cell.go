@@ -1,0 +1,127 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// BaseVariant names the cells to which no variant was applied.
+const BaseVariant = "base"
+
+// maxCells bounds the matrix: more is surely a mistake in the sweep.
+const maxCells = 10_000
+
+// Cell is one cluster to build and the workloads to run on it.
+type Cell struct {
+	ID        string // unique in the spec and fit for file names, such as kraft.base.partitions-10k
+	Target    Target
+	Variant   string       // BaseVariant where none applies
+	Point     []Assignment // the values of the sweep's axes, in the spec's order
+	Config    Config
+	Workloads []Workload
+	Hash      string // of everything above but ID; equal cells have equal hashes
+}
+
+// Cells expands the spec: for each point of the sweep, the base and each
+// variant, each target. The targets of one point stand side by side, so that
+// they are measured close in time.
+func (s *Spec) Cells() []Cell {
+	var cells []Cell
+	for point := range s.points() {
+		for _, v := range append([]Variant{{Name: BaseVariant}}, s.Variants...) {
+			for _, t := range s.Targets {
+				if v.Name == BaseVariant || v.actsOn(t) {
+					cells = append(cells, s.cell(t, v, point))
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// points yields every combination of axis values, the last axis fastest.
+func (s *Spec) points() func(yield func([]assigned) bool) {
+	return func(yield func([]assigned) bool) {
+		var walk func(i int, point []assigned) bool
+		walk = func(i int, point []assigned) bool {
+			if i == len(s.Sweep) {
+				return yield(slices.Clone(point))
+			}
+			for _, v := range s.Sweep[i].Values {
+				if !walk(i+1, append(point, assigned{Assignment{s.Sweep[i].Path, v}, s.Sweep[i].at})) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(0, nil)
+	}
+}
+
+// actsOn reports whether the variant changes anything for a target: a variant
+// of kraft settings would measure zk twice.
+func (v Variant) actsOn(t Target) bool {
+	return slices.ContainsFunc(v.Set, func(a Assignment) bool {
+		s, _ := settingAt(a.Path)
+		return s.target == "" || s.target == t
+	})
+}
+
+func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
+	c := Cell{
+		Target: t, Variant: v.Name, Point: plain(point), Workloads: s.Workloads,
+		Config: resolve(slices.Concat(s.base, v.set, point)),
+	}
+	parts := []string{string(t), v.Name}
+	for _, a := range point {
+		name := strings.TrimPrefix(a.Path, "cluster.")
+		parts = append(parts, strings.ReplaceAll(name, ".", "_")+"-"+a.Value)
+	}
+	c.ID = strings.Join(parts, ".")
+	c.Hash = hash(struct {
+		Target    Target
+		Variant   string
+		Config    Config
+		Workloads []Workload
+	}{c.Target, c.Variant, c.Config, c.Workloads})
+	return c
+}
+
+// resolve applies assignments in order onto the defaults of the timer profile
+// that they choose.
+func resolve(set []assigned) Config {
+	c := defaultConfig()
+	for _, a := range set {
+		if a.Path == "cluster.timeouts" {
+			c.useProfile(Timeouts(a.Value))
+		}
+	}
+	for _, a := range set {
+		if s, ok := settingAt(a.Path); ok {
+			// The value was parsed before: it is canonical.
+			_ = s.set(&c, a.Value)
+		}
+	}
+	return c
+}
+
+// Hash identifies the normalised spec: two files that mean the same have the
+// same hash.
+func (s *Spec) Hash() string {
+	return hash(struct {
+		Spec  Spec
+		Cells []Cell
+	}{*s, s.Cells()})
+}
+
+func hash(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("spec: cannot hash: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,178 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kbench/results"
+)
+
+// settle resolves the base, fills in what depends on other keys and judges
+// what no key alone can show: contradictions.
+func (d *decoder) settle() {
+	s := &d.spec
+	s.Base = resolve(s.base)
+	for _, a := range s.base {
+		if !strings.HasPrefix(a.Path, "cluster.") {
+			s.Set = append(s.Set, a.Assignment)
+		}
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		if k, _ := workloadKindOf(w.Kind); w.Trials == 0 && k.has("trials") {
+			w.Trials = s.Trials
+		}
+	}
+	d.checkDoubles()
+	d.checkVariants()
+	d.checkThresholds()
+	if n := d.countCells(); n > maxCells {
+		d.fault(s.Sweep[0].at, "sweep", fmt.Sprintf("makes %d cells", n), fmt.Sprintf("write at most %d; shorten an axis", maxCells))
+		return
+	}
+	for point := range s.points() {
+		for _, v := range append([]Variant{{Name: BaseVariant}}, s.Variants...) {
+			d.checkCell(v.Name, slices.Concat(s.base, v.set, point))
+		}
+	}
+}
+
+func (d *decoder) countCells() int {
+	n := (1 + len(d.spec.Variants)) * len(d.spec.Targets)
+	for _, a := range d.spec.Sweep {
+		if n *= len(a.Values); n > maxCells*maxAxis {
+			break
+		}
+	}
+	return n
+}
+
+// checkDoubles finds settings that are given a value in two places.
+func (d *decoder) checkDoubles() {
+	seen := make(map[string]Place)
+	for _, a := range d.spec.base {
+		if before, double := seen[a.Path]; double {
+			d.fault(a.at, a.Path, "is also set on "+nearby(before, a.at), "keep one")
+		}
+		seen[a.Path] = a.at
+	}
+	for _, axis := range d.spec.Sweep {
+		if before, double := seen[axis.Path]; double {
+			d.fault(axis.at, axis.Path, "is swept, but has a fixed value on "+nearby(before, axis.at), "keep the axis or the value")
+		}
+	}
+	if d.spec.Base.Cluster.Timeouts != TimeoutsMatched {
+		return
+	}
+	for _, path := range matchedPaths {
+		if at, set := seen[path]; set {
+			d.fault(at, path, "is set, but `timeouts: matched` makes the timers of both sides equal", "take it out, or write `timeouts: default`; a variant may change it")
+		}
+	}
+}
+
+// nearby names a place as seen from another one.
+func nearby(p, from Place) string {
+	if p.File == from.File && p.Line > 0 {
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return p.String()
+}
+
+func (d *decoder) checkVariants() {
+	for i, v := range d.spec.Variants {
+		path := fmt.Sprintf("variants[%d]", i)
+		if len(v.Set) > 0 && !slices.ContainsFunc(d.spec.Targets, v.actsOn) {
+			d.fault(v.at, path, fmt.Sprintf("%q sets nothing that acts on %s", v.Name, strings.Join(d.spec.TargetNames(), " or ")), "add a target, or take the variant out")
+		}
+		for _, a := range v.set {
+			for _, axis := range d.spec.Sweep {
+				if axis.Path == a.Path {
+					d.fault(a.at, path+".set."+a.Path, "is swept too", "keep the axis or the variant")
+				}
+			}
+		}
+	}
+}
+
+func (d *decoder) checkThresholds() {
+	for i, t := range d.spec.Thresholds {
+		at, path := d.thresholdAt[i], fmt.Sprintf("thresholds[%d]", i)
+		if names := d.spec.TargetNames(); t.Target != "" && !slices.Contains(names, t.Target) {
+			d.fault(at, path, fmt.Sprintf("target %q is not measured by this spec", t.Target), "name one of "+strings.Join(names, ", "))
+		}
+		if len(d.spec.Workloads) > 0 && !slices.ContainsFunc(d.spec.Workloads, func(w Workload) bool { return results.Measures(w.Kind, t.Metric) }) {
+			d.fault(at, path, "no workload of this spec measures "+t.Metric, "add the workload "+results.WorkloadOf(t.Metric))
+		}
+	}
+}
+
+// checkCell judges one resolved cluster. Each fault stands where the latest
+// of the values involved was written.
+func (d *decoder) checkCell(variant string, set []assigned) {
+	c := resolve(set)
+	at := func(paths ...string) Place {
+		for _, a := range slices.Backward(set) {
+			if slices.Contains(paths, a.Path) {
+				return a.at
+			}
+		}
+		return d.rootAt
+	}
+	in := ""
+	if variant != BaseVariant {
+		in = " in variant " + variant
+	}
+	bad := func(what, cure string, paths ...string) {
+		d.fault(at(paths...), paths[0], what+in, cure)
+	}
+	cl := c.Cluster
+	if cl.Replication > cl.Brokers {
+		bad(fmt.Sprintf("replication %d with %d brokers", cl.Replication, cl.Brokers), "write at most one replica for each broker", "cluster.replication", "cluster.brokers")
+	}
+	if cl.BrokersPerNode > cl.Brokers {
+		bad(fmt.Sprintf("%d brokers in a node with %d brokers in all", cl.BrokersPerNode, cl.Brokers), "write at most cluster.brokers", "cluster.brokersPerNode", "cluster.brokers")
+	}
+	if ensemble := at("cluster.ensemble"); cl.Store == StoreEmbedded && cl.Ensemble > 1 && ensemble != d.rootAt {
+		bad(fmt.Sprintf("ensemble %d with the embedded store, which is single", cl.Ensemble), "write `store: zookeeper`, or take ensemble out", "cluster.ensemble")
+	}
+	d.checkTimers(c, bad)
+	d.checkFaults(c, bad)
+}
+
+func (d *decoder) checkTimers(c Config, bad func(what, cure string, paths ...string)) {
+	if lo, hi := 2*c.ZK.TickTime, 20*c.ZK.TickTime; slices.Contains(d.spec.Targets, ZK) && (c.ZK.SessionTimeout < lo || c.ZK.SessionTimeout > hi) {
+		bad(fmt.Sprintf("%v, but ZooKeeper with tickTime %v grants only %v to %v", c.ZK.SessionTimeout, c.ZK.TickTime, lo, hi),
+			fmt.Sprintf("set zk.tickTime to %v or less and at least %v", c.ZK.SessionTimeout/2, (c.ZK.SessionTimeout/20).Round(time.Millisecond)), "zk.sessionTimeout", "zk.tickTime")
+	}
+	if b := c.Broker; slices.Contains(d.spec.Targets, KRaft) && b.HeartbeatInterval*2 > b.SessionTimeout {
+		bad(fmt.Sprintf("%v leaves less than two heartbeats in the broker session of %v", b.HeartbeatInterval, b.SessionTimeout), "write at most half the session", "broker.heartbeatInterval", "broker.sessionTimeout")
+	}
+}
+
+// checkFaults judges whether the cluster can survive what the workloads do.
+func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...string)) {
+	for i, w := range d.spec.Workloads {
+		path := fmt.Sprintf("workloads[%d]", i)
+		cl := c.Cluster
+		switch w.Kind {
+		case "controlled-shutdown", "broker-failure":
+			if cl.Replication < 2 {
+				d.fault(w.at, path, w.Kind+" with replication 1: no other broker can take a leader over", "write replication 2 or more")
+			}
+		case "controller-failover":
+			voters := cl.Controllers
+			if voters == Colocated {
+				voters = cl.Brokers
+			}
+			switch kraft := slices.Contains(d.spec.Targets, KRaft); {
+			case voters == 1:
+				bad("1 controller with controller-failover: nobody can succeed", "write controllers 3", "cluster.controllers", "cluster.brokers")
+			case voters == 2 && kraft && w.How != "resign":
+				bad("2 controllers with controller-failover: one voter of two is no majority", "write controllers 3", "cluster.controllers", "cluster.brokers")
+			}
+		}
+	}
+}

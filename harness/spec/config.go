@@ -1,0 +1,142 @@
+package spec
+
+import "time"
+
+// Target is what is measured, design section 3.
+type Target string
+
+// The targets that can be run.
+const (
+	ZK    Target = "zk"    // our ZooKeeper-style controller
+	KRaft Target = "kraft" // our KRaft quorum
+)
+
+// TargetNames lists the targets that can be run.
+func TargetNames() []string { return []string{string(ZK), string(KRaft)} }
+
+// Provider is where nodes run.
+type Provider string
+
+// The providers. Auto is docker where an engine answers, else process.
+const (
+	ProviderAuto    Provider = "auto"
+	ProviderProcess Provider = "process"
+	ProviderDocker  Provider = "docker"
+)
+
+// Timeouts is a profile of timers.
+type Timeouts string
+
+// Default keeps Kafka's and ZooKeeper's own timers (18 s, 2 s, 9 s), which
+// differ between the targets. Matched makes ZooKeeper session = fetch timeout
+// = broker session = 2 s, so that detection costs the same on both sides.
+const (
+	TimeoutsDefault Timeouts = "default"
+	TimeoutsMatched Timeouts = "matched"
+)
+
+// Store is where the zk target keeps its metadata.
+type Store string
+
+// The stores. Auto is a real ZooKeeper where one is to be had, else the
+// embedded server, which is single and not replicated.
+const (
+	StoreAuto      Store = "auto"
+	StoreZooKeeper Store = "zookeeper"
+	StoreEmbedded  Store = "embedded"
+)
+
+// Colocated as a number of controllers means that every broker is a candidate
+// or a voter, as ZooKeeper-era Kafka ran.
+const Colocated = 0
+
+// Config is every scalar that decides one cluster. Each field is a row of the
+// settings table, which documents units and bounds.
+type Config struct {
+	Cluster Cluster
+	ZK      ZKTuning
+	KRaft   KRaftTuning
+	Broker  BrokerTuning
+}
+
+// Cluster is the shape of a cluster.
+type Cluster struct {
+	Partitions         int // in the whole cluster, made before measuring
+	Brokers            int
+	Controllers        int // dedicated candidates or voters, or Colocated
+	Replication        int
+	PartitionsPerTopic int
+	BrokersPerNode     int // brokers in one node process
+	Timeouts           Timeouts
+	Store              Store
+	Ensemble           int // servers of a real ZooKeeper, 1 or 3
+}
+
+// ZKTuning is what can be tuned on the zk target.
+type ZKTuning struct {
+	SessionTimeout       time.Duration
+	TickTime             time.Duration
+	MaxInFlight          int
+	FencedWrites         bool
+	PerPartitionRequests bool
+}
+
+// KRaftTuning is what can be tuned on the kraft target.
+type KRaftTuning struct {
+	AppendLinger       time.Duration
+	NoOpInterval       time.Duration // 0 writes none
+	HWPush             bool
+	PreVote            bool
+	FetchTimeout       time.Duration
+	ElectionTimeout    time.Duration
+	ElectionBackoffMax time.Duration
+}
+
+// BrokerTuning is what can be tuned on the brokers of both targets. On zk the
+// session is the ZooKeeper session, so SessionTimeout and HeartbeatInterval
+// act on kraft alone.
+type BrokerTuning struct {
+	SessionTimeout    time.Duration
+	HeartbeatInterval time.Duration
+	ReplicaLagMax     time.Duration
+	ShutdownBackoff   time.Duration
+}
+
+// defaultConfig is what a spec that says nothing gets: three of everything and
+// Kafka's own tuning.
+func defaultConfig() Config {
+	c := Config{
+		Cluster: Cluster{
+			Partitions: 1000, Brokers: 3, Controllers: 3, Replication: 3,
+			PartitionsPerTopic: 100, BrokersPerNode: 1,
+			Timeouts: TimeoutsDefault, Store: StoreAuto, Ensemble: 3,
+		},
+		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true},
+		KRaft: KRaftTuning{
+			AppendLinger: 25 * time.Millisecond, NoOpInterval: 500 * time.Millisecond,
+			PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
+		},
+		Broker: BrokerTuning{ReplicaLagMax: 30 * time.Second, ShutdownBackoff: 5 * time.Second},
+	}
+	c.useProfile(TimeoutsDefault)
+	return c
+}
+
+// matchedPaths are the timers that the matched profile makes equal.
+var matchedPaths = []string{
+	"zk.sessionTimeout", "zk.tickTime", "kraft.fetchTimeout", "broker.sessionTimeout", "broker.heartbeatInterval",
+}
+
+// useProfile sets the timers of a profile.
+func (c *Config) useProfile(t Timeouts) {
+	c.Cluster.Timeouts = t
+	if t == TimeoutsMatched {
+		c.ZK.SessionTimeout, c.ZK.TickTime = 2*time.Second, 500*time.Millisecond
+		c.KRaft.FetchTimeout = 2 * time.Second
+		c.Broker.SessionTimeout, c.Broker.HeartbeatInterval = 2*time.Second, 500*time.Millisecond
+		return
+	}
+	c.ZK.SessionTimeout, c.ZK.TickTime = 18*time.Second, 2*time.Second
+	c.KRaft.FetchTimeout = 2 * time.Second
+	c.Broker.SessionTimeout, c.Broker.HeartbeatInterval = 9*time.Second, 2*time.Second
+}

@@ -1,0 +1,104 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// YAML writes the spec in its normalised form, defaults and all. Parsing it
+// gives a spec with the same Hash.
+func (s *Spec) YAML() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "name: %s\n", quote(s.Name))
+	fmt.Fprintf(&b, "targets: [%s]\n", strings.Join(s.TargetNames(), ", "))
+	fmt.Fprintf(&b, "provider: %s\ntrials: %d\nrepeats: %d\nseed: %d\n", s.Provider, s.Trials, s.Repeats, s.Seed)
+	swept := make(map[string]bool)
+	for _, a := range s.Sweep {
+		swept[a.Path] = true
+	}
+	b.WriteString("cluster:\n")
+	for _, p := range settings {
+		name, ok := strings.CutPrefix(p.path, "cluster.")
+		// An ensemble contradicts the embedded store unless left out.
+		single := p.path == "cluster.ensemble" && !s.written(p.path)
+		if ok && !swept[p.path] && !single {
+			fmt.Fprintf(&b, "  %s: %s\n", name, p.get(&s.Base))
+		}
+	}
+	writeSet(&b, "set:", "  ", s.Set)
+	if len(s.Sweep) > 0 {
+		b.WriteString("sweep:\n")
+	}
+	for _, a := range s.Sweep {
+		fmt.Fprintf(&b, "  %s: [%s]\n", a.Path, strings.Join(a.Values, ", "))
+	}
+	b.WriteString("workloads:\n")
+	for _, w := range s.Workloads {
+		fmt.Fprintf(&b, "  - {kind: %s", w.Kind)
+		k, _ := workloadKindOf(w.Kind)
+		writeParams(&b, k, &w)
+		b.WriteString("}\n")
+	}
+	if len(s.Variants) > 0 {
+		b.WriteString("variants:\n")
+	}
+	for _, v := range s.Variants {
+		fmt.Fprintf(&b, "  - name: %s\n", quote(v.Name))
+		writeSet(&b, "    set:", "      ", v.Set)
+	}
+	if len(s.Thresholds) > 0 {
+		b.WriteString("thresholds:\n")
+	}
+	for _, t := range s.Thresholds {
+		fmt.Fprintf(&b, "  - %s\n", quote(t.Text))
+	}
+	return []byte(b.String())
+}
+
+// written reports whether the spec gave a base setting a value.
+func (s *Spec) written(path string) bool {
+	for _, a := range s.base {
+		if a.Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+func writeSet(b *strings.Builder, head, indent string, set []Assignment) {
+	if len(set) == 0 {
+		return
+	}
+	b.WriteString(head + "\n")
+	for _, a := range set {
+		fmt.Fprintf(b, "%s%s: %s\n", indent, a.Path, a.Value)
+	}
+}
+
+// writeParams writes nested parameters in braces: probe: {rate: 200/s, …}.
+func writeParams(b *strings.Builder, k workloadKind, w *Workload) {
+	group := ""
+	for _, p := range k.params {
+		head, name, nested := strings.Cut(p.path, ".")
+		if !nested {
+			head, name = "", p.path
+		}
+		if head != group {
+			if group != "" {
+				b.WriteString("}")
+			}
+			if group = head; head != "" {
+				b.WriteString(", " + head + ": {")
+				fmt.Fprintf(b, "%s: %s", name, p.get(w))
+				continue
+			}
+		}
+		fmt.Fprintf(b, ", %s: %s", name, p.get(w))
+	}
+	if group != "" {
+		b.WriteString("}")
+	}
+}
+
+// quote writes text as a YAML single-quoted scalar.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,132 @@
+package spec
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func mustParse(t *testing.T, src string, o ...Override) *Spec {
+	t.Helper()
+	s, err := Parse("t.yaml", []byte(src), o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const nightly = `name: nightly
+targets: [zk, kraft]
+cluster: {brokers: 3, controllers: 3, replication: 3, timeouts: matched}
+sweep: {partitions: [1k, 10k, 100k]}
+workloads:
+  - {kind: controlled-shutdown, trials: 10}
+  - {kind: controller-failover, how: kill, trials: 10, probe: {rate: 200/s}}
+  - {kind: propagation, rate: 100/s, duration: 30s}
+variants:
+  - {name: linger-5ms, set: {kraft.append.linger: 5ms}}
+thresholds:
+  - 'kraft: recovery.controller.median < 4s'
+`
+
+func TestNightly(t *testing.T) {
+	s := mustParse(t, nightly)
+	cells := s.Cells()
+	var ids []string
+	for _, c := range cells {
+		ids = append(ids, c.ID)
+	}
+	want := []string{
+		"zk.base.partitions-1k", "kraft.base.partitions-1k", "kraft.linger-5ms.partitions-1k",
+		"zk.base.partitions-10k", "kraft.base.partitions-10k", "kraft.linger-5ms.partitions-10k",
+		"zk.base.partitions-100k", "kraft.base.partitions-100k", "kraft.linger-5ms.partitions-100k",
+	}
+	if !reflect.DeepEqual(ids, want) {
+		t.Errorf("cells %q\nwant  %q", ids, want)
+	}
+	c := cells[5].Config
+	if c.Cluster.Partitions != 10_000 || c.KRaft.AppendLinger != 5*time.Millisecond || cells[4].Config.KRaft.AppendLinger != 25*time.Millisecond {
+		t.Errorf("variant or point not applied: %+v", c)
+	}
+	if w := s.Workloads[1]; w.How != "kill" || w.Trials != 10 || w.ProbeRate != 200 || w.ProbePartitions != 64 {
+		t.Errorf("workload %+v", w)
+	}
+	if th := s.Thresholds[0]; th.Target != "kraft" || th.Metric != "recovery.controller.first-admin" || th.Value != float64(4*time.Second) {
+		t.Errorf("threshold %+v", th)
+	}
+}
+
+func TestMatchedTimers(t *testing.T) {
+	c := mustParse(t, "workloads: [{kind: propagation}]\ncluster: {timeouts: matched}\n").Base
+	two := 2 * time.Second
+	if c.ZK.SessionTimeout != two || c.KRaft.FetchTimeout != two || c.Broker.SessionTimeout != two ||
+		c.Broker.HeartbeatInterval != 500*time.Millisecond || c.ZK.TickTime > 500*time.Millisecond {
+		t.Errorf("matched timers %+v", c)
+	}
+	c = mustParse(t, "workloads: [{kind: propagation}]\n").Base
+	if c.ZK.SessionTimeout != 18*time.Second || c.Broker.SessionTimeout != 9*time.Second || c.KRaft.FetchTimeout != two {
+		t.Errorf("default timers %+v", c)
+	}
+}
+
+func TestDefaultSpec(t *testing.T) {
+	s, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Cells()); n != 6 || s.Trials != 3 || s.Base.Cluster.Timeouts != TimeoutsMatched || s.Base.Cluster.Replication != 3 {
+		t.Errorf("%d cells, %+v", n, s)
+	}
+}
+
+// TestRoundTrip: the normalised form means the same as what was written.
+func TestRoundTrip(t *testing.T) {
+	for _, src := range []string{
+		nightly,
+		string(DefaultYAML()),
+		"workloads: [{kind: create-topics}]\ncluster: {store: embedded}\n",
+		"name: \"it's: {a} #1\"\nworkloads: [{kind: propagation, rate: 20/m}]\ncluster: {controllers: colocated, ensemble: 1}\nset: {kraft: {append: {linger: 1ms}, preVote: false}, zk.maxInFlight: 1}\nsweep: {zk.fencedWrites: [true, false], brokers: [4, 5]}\n",
+	} {
+		s := mustParse(t, src)
+		again, err := Parse("again.yaml", s.YAML())
+		if err != nil {
+			t.Errorf("normalised form of\n%s\ndoes not parse: %v\n%s", src, err, s.YAML())
+			continue
+		}
+		if s.Hash() != again.Hash() || string(s.YAML()) != string(again.YAML()) {
+			t.Errorf("hash or form moved:\n%s\n%s", s.YAML(), again.YAML())
+		}
+		if !sameCells(s.Cells(), again.Cells()) {
+			t.Errorf("cells differ for\n%s", src)
+		}
+	}
+}
+
+func sameCells(a, b []Cell) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].ID != b[i].ID || a[i].Hash != b[i].Hash || a[i].Config != b[i].Config {
+			return false
+		}
+	}
+	return true
+}
+
+func TestOverrides(t *testing.T) {
+	set := func(path, value string) Override { return Override{Origin: "--set", Path: path, Value: value} }
+	s := mustParse(t, nightly,
+		set("kraft.append.linger", "1ms"), set("trials", "7"), set("sweep.partitions", "[2k]"),
+		set("workloads.propagation.rate", "5/s"), set("workloads.controller-failover.probe.rate", "50/s"),
+		set("targets", "[kraft]"), set("brokers", "5"), set("name", "mine"))
+	if s.Base.KRaft.AppendLinger != time.Millisecond || s.Trials != 7 || s.Workloads[2].Rate != 5 || s.Workloads[1].ProbeRate != 50 {
+		t.Errorf("overrides not applied: %+v", s)
+	}
+	if len(s.Targets) != 1 || s.Base.Cluster.Brokers != 5 || s.Name != "mine" || s.Cells()[0].Config.Cluster.Partitions != 2000 {
+		t.Errorf("overrides not applied: %+v", s)
+	}
+	if a, b := mustParse(t, nightly), mustParse(t, nightly, set("sweep.partitions", "[1k, 10_000, 100000]")); a.Hash() != b.Hash() {
+		t.Error("two ways to write one spec have two hashes")
+	}
+}

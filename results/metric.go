@@ -1,0 +1,145 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Metric is one measured quantity. Its phases are parts or views of it; one of
+// them is the headline, which is meant where a phase is not named.
+type Metric struct {
+	Name     string
+	Workload string // the kind of workload that measures it
+	Unit     Unit
+	Headline string // a phase
+	Phases   []Phase
+	Doc      string
+}
+
+// Phase is a part of a metric.
+type Phase struct {
+	Name string
+	Doc  string
+}
+
+// Unit is what values of a metric count.
+type Unit string
+
+// Durations are nanoseconds; rates are per second.
+const (
+	Nanoseconds Unit = "ns"
+	PerSecond   Unit = "1/s"
+)
+
+// Metrics is the catalogue of what is measured, in the order of reports.
+// Clocks are those of the design: latencies start at the intended time.
+var metrics = []Metric{
+	{
+		Name: "creation", Workload: "create-topics", Unit: PerSecond, Headline: "rate",
+		Doc:    "partitions created, from the first intended CreateTopics until every live broker serves them all",
+		Phases: []Phase{{"rate", "partitions per second"}},
+	},
+	{
+		Name: "controlled-shutdown", Workload: "controlled-shutdown", Unit: Nanoseconds, Headline: "moved",
+		Doc: "from SIGTERM of a broker",
+		Phases: []Phase{
+			{"granted", "until the controller lets it go"},
+			{"moved", "until every other live broker serves the new leader of every partition moved"},
+			{"exit", "until the process has exited"},
+		},
+	},
+	{
+		Name: "propagation", Workload: "propagation", Unit: Nanoseconds, Headline: "last",
+		Doc: "from the intended time of a change",
+		Phases: []Phase{
+			{"first", "until the first live broker serves it"},
+			{"median", "until the median live broker serves it"},
+			{"last", "until the last live broker serves it"},
+		},
+	},
+	{
+		Name: "recovery.controller", Workload: "controller-failover", Unit: Nanoseconds, Headline: "first-admin",
+		Doc: "loss of the active controller; detect to push are each counted from the end of the phase before",
+		Phases: []Phase{
+			{"detect", "until its session or fetch timeout fires"},
+			{"elect", "until a successor holds the epoch"},
+			{"load", "until the successor has its state"},
+			{"push", "until every live broker holds the new epoch"},
+			{"first-admin", "from the fault until an admin request of the open-loop stream succeeds"},
+			{"total", "from the fault until all of the above are over"},
+		},
+	},
+	{
+		Name: "recovery.broker", Workload: "broker-failure", Unit: Nanoseconds, Headline: "moved",
+		Doc: "loss of a broker",
+		Phases: []Phase{
+			{"detect", "until the controller declares it dead"},
+			{"moved", "from the fault until every leadership it held is served by another broker, on every live broker"},
+		},
+	},
+	{
+		Name: "unavailability", Workload: "broker-failure", Unit: Nanoseconds, Headline: "partition",
+		Doc:    "clients of one partition, from the first intended produce that finds no leader until the first acknowledged one",
+		Phases: []Phase{{"partition", "one value for each probed partition"}},
+	},
+}
+
+// Metrics returns the catalogue of what is measured, in the order of reports.
+func Metrics() []Metric { return slices.Clone(metrics) }
+
+// alsoMeasured are workloads that measure a metric of another workload.
+var alsoMeasured = map[string][]string{
+	"unavailability": {"controlled-shutdown", "controller-failover"},
+}
+
+// Measures reports whether a kind of workload gives samples of the metric.
+// metric may carry a phase.
+func Measures(workload, metric string) bool {
+	m, _, err := FindMetric(metric)
+	return err == nil && (m.Workload == workload || slices.Contains(alsoMeasured[m.Name], workload))
+}
+
+// WorkloadOf names the kind of workload that measures the metric, empty where
+// the metric is unknown.
+func WorkloadOf(metric string) string {
+	m, _, err := FindMetric(metric)
+	if err != nil {
+		return ""
+	}
+	return m.Workload
+}
+
+// FindMetric splits name into a metric and its phase: recovery.controller.load
+// is the phase load of recovery.controller. Without a phase it is the
+// headline.
+func FindMetric(name string) (Metric, string, error) {
+	for _, m := range metrics {
+		if name == m.Name {
+			return m, m.Headline, nil
+		}
+		phase, ok := strings.CutPrefix(name, m.Name+".")
+		if !ok {
+			continue
+		}
+		if m.hasPhase(phase) {
+			return m, phase, nil
+		}
+		return Metric{}, "", fmt.Errorf("%s has no phase %q; it has %s", m.Name, phase, strings.Join(m.phaseNames(), ", "))
+	}
+	var names []string
+	for _, m := range metrics {
+		names = append(names, m.Name)
+	}
+	return Metric{}, "", fmt.Errorf("unknown metric %q; there are %s", name, strings.Join(names, ", "))
+}
+
+func (m Metric) hasPhase(name string) bool { return slices.Contains(m.phaseNames(), name) }
+
+func (m Metric) phaseNames() []string {
+	names := make([]string, len(m.Phases))
+	for i, p := range m.Phases {
+		names[i] = p.Name
+	}
+	return names
+}
