@@ -1,0 +1,218 @@
+package metalog
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"kbench/kafka"
+)
+
+// Append writes raw, one or more whole batches that go on where the log ends,
+// behind it. They are not durable before Flush. Sums, offsets and epochs are
+// checked first; a refused append changes nothing.
+func (l *Log) Append(raw []byte) error {
+	if err := l.checkAppend(raw); err != nil {
+		return fmt.Errorf("append to metadata log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	active := l.segments[len(l.segments)-1]
+	if active.size > 0 && active.size+int64(len(raw)) > l.cfg.SegmentBytes {
+		var err error
+		if active, err = l.roll(active); err != nil {
+			return l.fail(fmt.Errorf("begin a log segment: %w", err))
+		}
+	}
+	if err := active.write(raw); err != nil {
+		return l.fail(err)
+	}
+	for rest := raw; len(rest) > 0; {
+		h, err := ReadHeader(rest)
+		if err != nil {
+			return l.fail(err)
+		}
+		l.noteEpoch(h)
+		rest = rest[h.SizeBytes:]
+	}
+	return nil
+}
+
+// fail remembers the first failure, which is final: what a failed write or
+// fsync left on disk is unknown until recovery reads it.
+func (l *Log) fail(err error) error {
+	if l.failed == nil {
+		l.failed = err
+	}
+	return err
+}
+
+func (l *Log) checkAppend(raw []byte) error {
+	l.mu.RLock()
+	end, epoch := l.end(), l.lastEpoch()
+	l.mu.RUnlock()
+	if len(raw) == 0 {
+		return errors.New("no batch")
+	}
+	for rest := raw; len(rest) > 0; {
+		h, err := ReadHeader(rest)
+		if err == nil {
+			err = h.Verify(rest)
+		}
+		switch {
+		case err != nil:
+			return err
+		case h.BaseOffset != end:
+			return fmt.Errorf("batch begins at offset %d, the log ends at %d", h.BaseOffset, end)
+		case h.Epoch < epoch:
+			return fmt.Errorf("batch at offset %d has epoch %d, the log is at %d", h.BaseOffset, h.Epoch, epoch)
+		}
+		end, epoch = h.EndOffset, h.Epoch
+		rest = rest[h.SizeBytes:]
+	}
+	return nil
+}
+
+// roll syncs the active segment and begins the next.
+func (l *Log) roll(active *segment) (*segment, error) {
+	if err := l.syncFile(active.file); err != nil {
+		return nil, err
+	}
+	next, err := openSegment(l.cfg.FS, l.cfg.Dir, active.end)
+	if err != nil {
+		return nil, err
+	}
+	l.segments = append(l.segments, next)
+	l.dirDirty = true
+	return next, nil
+}
+
+// Flush makes everything appended before it durable. An error is final: the
+// kernel may have dropped the pages that failed, so no later Flush could be
+// believed. It may run beside reads and, for a driver that syncs on another
+// goroutine, beside Append, whose records are then durable at the next one.
+func (l *Log) Flush() error {
+	l.mu.Lock()
+	file, end, dirDirty, failed := l.segments[len(l.segments)-1].file, l.end(), l.dirDirty, l.failed
+	l.dirDirty = false
+	l.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
+	err := l.syncFile(file)
+	if err == nil && dirDirty {
+		err = l.syncDir()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		return l.fail(fmt.Errorf("flush metadata log: %w", err))
+	}
+	l.synced = max(l.synced, min(end, l.end()))
+	return nil
+}
+
+func (l *Log) syncFile(f File) error {
+	if l.cfg.NoSync {
+		return nil
+	}
+	return f.Sync()
+}
+
+func (l *Log) syncDir() error {
+	if l.cfg.NoSync {
+		return nil
+	}
+	return l.cfg.FS.SyncDir(l.cfg.Dir)
+}
+
+// TruncateTo drops every batch that ends above offset, durably. An offset at or
+// above the end changes nothing; one below the start is refused. It must not
+// run beside Flush.
+func (l *Log) TruncateTo(offset kafka.Offset) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	if offset < l.start {
+		return fmt.Errorf("truncate metadata log to %d: it starts at %d", offset, l.start)
+	}
+	if err := l.truncate(offset); err != nil {
+		return l.fail(fmt.Errorf("truncate metadata log to %d: %w", offset, err))
+	}
+	return nil
+}
+
+func (l *Log) truncate(offset kafka.Offset) error {
+	for n := len(l.segments) - 1; n > 0 && l.segments[n].base >= offset; n-- {
+		if err := l.removeSegment(l.segments[n]); err != nil {
+			return err
+		}
+		l.segments = l.segments[:n]
+		l.dirDirty = true
+	}
+	active := l.segments[len(l.segments)-1]
+	if err := active.truncate(offset); err != nil {
+		return err
+	}
+	end := active.end
+	i := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })
+	if end == l.start && i == 0 && len(l.epochs) > 0 && l.epochs[0].Start == end && l.start > 0 {
+		i = 1 // the epoch of the snapshot that the log begins with
+	}
+	l.epochs = l.epochs[:i]
+	l.synced = min(l.synced, end)
+	if err := l.syncFile(active.file); err != nil {
+		return err
+	}
+	if l.dirDirty {
+		l.dirDirty = false
+		return l.syncDir()
+	}
+	return nil
+}
+
+// TruncateFullyTo drops the whole log and begins an empty one where the
+// snapshot id ends, after that snapshot was fetched. It must not run beside
+// Flush.
+func (l *Log) TruncateFullyTo(id SnapshotID) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	if !l.hasSnapshot(id) {
+		return fmt.Errorf("truncate metadata log fully to snapshot %v: there is no such snapshot", id)
+	}
+	if err := l.restart(id); err != nil {
+		return l.fail(fmt.Errorf("truncate metadata log fully to snapshot %v: %w", id, err))
+	}
+	l.synced = l.end()
+	return nil
+}
+
+// DropPrefix removes whole segments that end at or below offset; the last one
+// always stays. The log start moves to what is left, and is given back. The
+// caller makes sure that a snapshot covers what goes, or that nobody needs it.
+func (l *Log) DropPrefix(offset kafka.Offset) (kafka.Offset, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.start, l.failed
+	}
+	for len(l.segments) > 1 && l.segments[0].end <= offset {
+		if err := l.removeSegment(l.segments[0]); err != nil {
+			return l.start, l.fail(fmt.Errorf("remove %s: %w", l.segments[0].path, err))
+		}
+		l.segments = l.segments[1:]
+		l.start = l.segments[0].base
+	}
+	for len(l.epochs) > 1 && l.epochs[1].Start <= l.start {
+		l.epochs = l.epochs[1:]
+	}
+	return l.start, nil
+}

@@ -1,0 +1,292 @@
+package metalog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync"
+
+	"kbench/kafka"
+)
+
+// DefaultSegmentBytes is Kafka's metadata.log.segment.bytes.
+const DefaultSegmentBytes = 1 << 30
+
+// Config says where a log lives.
+type Config struct {
+	FS  FS     // OS() in production
+	Dir string // the partition's directory, `<data>/__cluster_metadata-0`; created where absent
+	// SegmentBytes is the size at which a new file is begun; 0 means
+	// DefaultSegmentBytes. One append may exceed it.
+	SegmentBytes int64
+	// NoSync leaves every fsync out. Only for observers, whose answers nobody
+	// counts: a voter that sets it can lose acknowledged records.
+	NoSync bool
+	// Logger hears what recovery cut off; nil discards.
+	Logger *slog.Logger
+}
+
+// EpochStart is the first offset of an epoch in the log.
+type EpochStart struct {
+	Epoch kafka.LeaderEpoch
+	Start kafka.Offset
+}
+
+// Log is the metadata log of one node. One goroutine writes; Read, OpenSnapshot
+// and the getters may be called from any.
+type Log struct {
+	cfg Config
+
+	mu        sync.RWMutex
+	segments  []*segment // by base offset, the last is written to; never empty
+	start     kafka.Offset
+	epochs    []EpochStart
+	snapshots []SnapshotID // by end offset
+	synced    kafka.Offset
+	dirDirty  bool
+	failed    error // the first failed write or fsync: final
+}
+
+// Open opens or creates the log, checks every batch, cuts a torn tail off and
+// says so to the logger. Damage that is not at the end is an error that names
+// file and byte.
+func Open(cfg Config) (*Log, error) {
+	if cfg.SegmentBytes <= 0 {
+		cfg.SegmentBytes = DefaultSegmentBytes
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Log{cfg: cfg}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open metadata log: %w", err), l.closeFiles())
+	}
+	return l, nil
+}
+
+func (l *Log) open() error {
+	if err := l.cfg.FS.MkdirAll(l.cfg.Dir); err != nil {
+		return err
+	}
+	bases, err := l.listFiles()
+	if err != nil {
+		return err
+	}
+	if err := l.loadSegments(bases); err != nil {
+		return err
+	}
+	if err := l.alignWithSnapshots(); err != nil {
+		return err
+	}
+	if err := l.writeSidecars(); err != nil {
+		return err
+	}
+	// What was read may be in the page cache only: a process that was killed
+	// before its fsync leaves such bytes.
+	l.dirDirty = true
+	return l.Flush()
+}
+
+// listFiles fills l.snapshots, removes what an interrupted write left, and
+// gives the base offsets of the segments, ascending.
+func (l *Log) listFiles() ([]kafka.Offset, error) {
+	names, err := l.cfg.FS.ReadDir(l.cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var bases []kafka.Offset
+	for _, name := range names {
+		if base, ok := parseSegmentName(name); ok {
+			bases = append(bases, base)
+		} else if id, ok := parseSnapshotName(name); ok {
+			l.snapshots = append(l.snapshots, id)
+		} else if isLeftover(name) {
+			if err := l.cfg.FS.Remove(filepath.Join(l.cfg.Dir, name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(bases)
+	slices.SortFunc(l.snapshots, SnapshotID.Compare)
+	return bases, nil
+}
+
+func (l *Log) loadSegments(bases []kafka.Offset) error {
+	for i, base := range bases {
+		s, err := openSegment(l.cfg.FS, l.cfg.Dir, base)
+		if err != nil {
+			return err
+		}
+		l.segments = append(l.segments, s)
+		if i > 0 && l.segments[i-1].end != base {
+			return fmt.Errorf("%w: %s begins at offset %d, but the file before it ends at %d: a file is missing or cut short", ErrCorrupt, s.path, base, l.segments[i-1].end)
+		}
+		reason, err := s.scan(l.noteEpoch)
+		if err != nil {
+			return err
+		}
+		if reason == nil {
+			continue
+		}
+		tail := reason.(*badTail)
+		if i < len(bases)-1 {
+			return fmt.Errorf("%w, with newer files behind it: the log is damaged in its middle; restore the directory, or remove it and let the node fetch the log again from the quorum", tail)
+		}
+		if err := s.repair(tail); err != nil {
+			return err
+		}
+		l.cfg.Logger.Warn("cut the torn end off the metadata log", "file", s.path,
+			"byte", tail.at, "cutBytes", tail.size-tail.at, "endOffset", s.end, "reason", tail.reason)
+	}
+	if len(l.segments) > 0 {
+		l.start = l.segments[0].base
+	}
+	return nil
+}
+
+func (l *Log) noteEpoch(h Header) {
+	if n := len(l.epochs); n == 0 || h.Epoch > l.epochs[n-1].Epoch {
+		l.epochs = append(l.epochs, EpochStart{h.Epoch, h.BaseOffset})
+	}
+}
+
+// alignWithSnapshots makes the log begin or go on where the latest snapshot
+// ends: after a crash between the arrival of a snapshot and the truncation that
+// belongs to it, and in an empty directory.
+func (l *Log) alignWithSnapshots() error {
+	latest, has := l.latestSnapshot()
+	if has && (latest.Epoch > l.lastEpoch() || latest.EndOffset > l.end()) {
+		return l.restart(latest)
+	}
+	if len(l.segments) == 0 {
+		return l.restart(SnapshotID{})
+	}
+	if l.start > 0 && (!has || latest.EndOffset < l.start) {
+		return fmt.Errorf("%w: %s begins at offset %d and no snapshot holds what came before: files are missing", ErrCorrupt, l.segments[0].path, l.start)
+	}
+	l.noteSnapshotEpoch()
+	return nil
+}
+
+// noteSnapshotEpoch adds the epoch of the snapshot that the log begins with,
+// which no batch of the log may have.
+func (l *Log) noteSnapshotEpoch() {
+	for _, id := range l.snapshots {
+		if id.EndOffset == l.start && l.start > 0 && (len(l.epochs) == 0 || l.epochs[0].Epoch > id.Epoch) {
+			l.epochs = append([]EpochStart{{id.Epoch, l.start}}, l.epochs...)
+			return
+		}
+	}
+}
+
+// restart drops every segment and begins an empty one where id ends.
+func (l *Log) restart(id SnapshotID) error {
+	for i := len(l.segments) - 1; i >= 0; i-- {
+		if err := l.removeSegment(l.segments[i]); err != nil {
+			return err
+		}
+		l.segments = l.segments[:i]
+	}
+	s, err := openSegment(l.cfg.FS, l.cfg.Dir, id.EndOffset)
+	if err != nil {
+		return err
+	}
+	l.segments, l.start, l.epochs = []*segment{s}, id.EndOffset, nil
+	if id.EndOffset > 0 {
+		l.epochs = []EpochStart{{id.Epoch, id.EndOffset}}
+	}
+	return l.syncDir()
+}
+
+func (l *Log) removeSegment(s *segment) error {
+	return errors.Join(s.file.Close(), l.cfg.FS.Remove(s.path))
+}
+
+// StartOffset is the first offset the log holds.
+func (l *Log) StartOffset() kafka.Offset {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.start
+}
+
+// EndOffset is the log end offset: the next record's.
+func (l *Log) EndOffset() kafka.Offset {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.end()
+}
+
+// SyncedOffset is the end of what is durable: Flush moves it.
+func (l *Log) SyncedOffset() kafka.Offset {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.synced
+}
+
+// LastEpoch is the epoch of the last batch, or of the snapshot the log begins
+// with; 0 for an empty log.
+func (l *Log) LastEpoch() kafka.LeaderEpoch {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.lastEpoch()
+}
+
+// Epochs gives a copy of where each epoch in the log begins, ascending. After
+// a snapshot was loaded its epoch begins at the log start.
+func (l *Log) Epochs() []EpochStart {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return slices.Clone(l.epochs)
+}
+
+func (l *Log) end() kafka.Offset {
+	if len(l.segments) == 0 {
+		return 0
+	}
+	return l.segments[len(l.segments)-1].end
+}
+
+func (l *Log) lastEpoch() kafka.LeaderEpoch {
+	if n := len(l.epochs); n > 0 {
+		return l.epochs[n-1].Epoch
+	}
+	return 0
+}
+
+// Read gives whole batches as they are on disk, from the one that holds offset:
+// at most maxBytes, but at least one batch; nothing at the log end. It never
+// crosses a segment's border. The caller owns the bytes.
+func (l *Log) Read(offset kafka.Offset, maxBytes int) ([]byte, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if offset == l.end() {
+		return nil, nil
+	}
+	if offset < l.start || offset > l.end() {
+		return nil, fmt.Errorf("read metadata log at offset %d: it holds %d to %d: %w", offset, l.start, l.end(), kafka.OffsetOutOfRange)
+	}
+	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].end > offset })
+	return l.segments[i].read(offset, maxBytes)
+}
+
+// Close closes the files without an fsync: what Flush did not sync may be lost,
+// as after a crash.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = errors.New("the log is closed")
+	}
+	return l.closeFiles()
+}
+
+func (l *Log) closeFiles() error {
+	var errs []error
+	for _, s := range l.segments {
+		errs = append(errs, s.file.Close())
+	}
+	return errors.Join(errs...)
+}
