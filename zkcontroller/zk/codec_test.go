@@ -1,0 +1,158 @@
+package zk
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"kbench/kafka"
+)
+
+var one = kafka.UUID{15: 1}
+
+// The right-hand sides are what the encoders of Apache Kafka 3.9.2
+// (kafka.zk.*ZNode) wrote for the same values.
+func TestEncodersMatchKafka(t *testing.T) {
+	plain := []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 9092}}
+	both := append(plain, kafka.Endpoint{Listener: "INTERNAL", Host: "h2", Port: 9093})
+	protocols := map[string]string{"INTERNAL": "SASL_SSL"}
+	ids := func(i ...kafka.BrokerID) []kafka.BrokerID { return i }
+	three := map[int32]Assignment{0: {Replicas: ids(1, 2)}, 1: {Replicas: ids(1, 2)}, 2: {Replicas: ids(1, 2)}}
+	moving := map[int32]Assignment{0: {Replicas: ids(1, 2)}, 1: {ids(1, 2, 3), ids(3), ids(1)}, 2: {Replicas: ids(1, 2)}}
+	tps := []kafka.TopicPartition{{Topic: "t"}, {Topic: "u", Partition: 1}}
+	for want, got := range map[string][]byte{
+		`{"version":2,"brokerid":1,"timestamp":"1700000000123","kraftControllerEpoch":-1}`:                                                                                                                                                        EncodeController(1, 1700000000123),
+		`{"controller_epoch":9,"leader":2,"version":1,"leader_epoch":5,"isr":[2,3]}`:                                                                                                                                                              EncodeState(PartitionState{2, 5, 9, ids(2, 3), 0}),
+		`{"controller_epoch":9,"leader":2,"version":1,"leader_recovery_state":1,"leader_epoch":5,"isr":[2,3]}`:                                                                                                                                    EncodeState(PartitionState{2, 5, 9, ids(2, 3), 1}),
+		`{"partitions":{"0":[1,2],"1":[1,2],"2":[1,2]},"topic_id":"AAAAAAAAAAAAAAAAAAAAAQ","adding_replicas":{},"removing_replicas":{},"version":3}`:                                                                                              EncodeTopic(TopicAssignment{one, three}),
+		`{"partitions":{"0":[1,2],"1":[1,2],"2":[1,2]},"adding_replicas":{},"removing_replicas":{},"version":3}`:                                                                                                                                  EncodeTopic(TopicAssignment{Partitions: three}),
+		`{"partitions":{"0":[1,2],"1":[1,2,3],"2":[1,2]},"topic_id":"AAAAAAAAAAAAAAAAAAAAAQ","adding_replicas":{"1":[3]},"removing_replicas":{"1":[1]},"version":3}`:                                                                              EncodeTopic(TopicAssignment{one, moving}),
+		`{"endpoints":["PLAINTEXT://127.0.0.1:9092"],"jmx_port":-1,"port":9092,"host":"127.0.0.1","version":2,"timestamp":"5"}`:                                                                                                                   EncodeBroker(BrokerRegistration{Version: 2, Endpoints: plain, TimestampMs: 5}),
+		`{"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT","INTERNAL":"SASL_SSL"},"endpoints":["PLAINTEXT://127.0.0.1:9092","INTERNAL://h2:9093"],"rack":"r1","jmx_port":-1,"port":9092,"host":"127.0.0.1","version":4,"timestamp":"5"}`: EncodeBroker(BrokerRegistration{Version: 4, Endpoints: both, Protocols: protocols, Rack: "r1", TimestampMs: 5}),
+		`{"features":{"f1":{"min_version":1,"max_version":3}},"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"endpoints":["PLAINTEXT://127.0.0.1:9092"],"jmx_port":-1,"port":9092,"host":"127.0.0.1","version":5,"timestamp":"5"}`:    EncodeBroker(BrokerRegistration{Endpoints: plain, TimestampMs: 5, Features: map[string]VersionRange{"f1": {1, 3}}}),
+		`{"version":"1","id":"AAAAAAAAAAAAAAAAAAAAAQ"}`:                                        EncodeClusterID(one),
+		`{"version":1,"broker":3,"block_start":"2000","block_end":"2999"}`:                     EncodeProducerIDBlock(ProducerIDBlock{3, 2000, 2999}),
+		`{"version":1,"config":{}}`:                                                            EncodeConfig(nil),
+		`{"version":1,"config":{"cleanup.policy":"compact","retention.ms":"5"}}`:               EncodeConfig(map[string]string{"retention.ms": "5", "cleanup.policy": "compact"}),
+		`{"version":2,"entity_path":"topics/foo"}`:                                             EncodeConfigChange("topics/foo"),
+		`{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":1}]}`: EncodePartitionSet(tps),
+		`{"features":{},"version":2,"status":1}`:                                               EncodeFeature(),
+	} {
+		if string(got) != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestStateRoundTrip(t *testing.T) {
+	for _, s := range []PartitionState{
+		{-1, 0, 1, []kafka.BrokerID{7}, 0},
+		{3, 2147483647, 12, []kafka.BrokerID{3, 1, 2}, 1},
+		{0, 0, 0, []kafka.BrokerID{}, 0},
+	} {
+		b := EncodeState(s)
+		if _, fast := scanState(b); !fast {
+			t.Errorf("%s is not read by the fast path", b)
+		}
+		got, err := DecodeState(b)
+		if err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("%s decoded as %+v, %v", b, got, err)
+		}
+	}
+	// Another order of members and spaces, as other writers may have it.
+	got, err := DecodeState([]byte(`{"version": 1, "leader": 2, "isr": [2], "leader_epoch": 4, "controller_epoch": 3}`))
+	if err != nil || got.Leader != 2 || got.LeaderEpoch != 4 || got.ControllerEpoch != 3 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestDecodersRefuse(t *testing.T) {
+	for _, bad := range []string{"", "null", "{}", "[]", `{"leader":"x"}`, "\xff"} {
+		if _, err := DecodeState([]byte(bad)); err == nil {
+			t.Errorf("state %q gave no error", bad)
+		}
+		if _, err := DecodeController([]byte(bad)); err == nil {
+			t.Errorf("controller %q gave no error", bad)
+		}
+		if _, err := DecodeClusterID([]byte(bad)); err == nil {
+			t.Errorf("cluster id %q gave no error", bad)
+		}
+		if _, err := DecodeBroker(1, []byte(bad)); err == nil {
+			t.Errorf("broker %q gave no error", bad)
+		}
+		if _, err := DecodeProducerIDBlock([]byte(bad)); err == nil {
+			t.Errorf("producer ids %q gave no error", bad)
+		}
+		if _, err := DecodeConfigChange([]byte(bad)); err == nil {
+			t.Errorf("config change %q gave no error", bad)
+		}
+	}
+	for _, bad := range []string{`{"partitions":{"x":[1]}}`, `{"partitions":{"-1":[1]}}`, `{"topic_id":"zz","partitions":{}}`} {
+		if _, err := DecodeTopic([]byte(bad)); err == nil {
+			t.Errorf("topic %q gave no error", bad)
+		}
+	}
+}
+
+func TestBrokerAndTopicRoundTrip(t *testing.T) {
+	r := BrokerRegistration{
+		ID: 4, Version: 5, Rack: "a\"b", JMXPort: 9999, TimestampMs: 77, Epoch: kafka.NoBrokerEpoch,
+		Endpoints: []kafka.Endpoint{{Listener: "A", Host: "::1", Port: 1}}, Protocols: map[string]string{"A": "SSL"},
+		Features: map[string]VersionRange{},
+	}
+	b := EncodeBroker(r)
+	if !strings.Contains(string(b), `"port":-1,"host":null`) {
+		t.Errorf("a broker without PLAINTEXT has %s", b)
+	}
+	if got, err := DecodeBroker(4, b); err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	topic := TopicAssignment{one, map[int32]Assignment{0: {[]kafka.BrokerID{1, 2}, []kafka.BrokerID{2}, nil}, 11: {Replicas: []kafka.BrokerID{3}}}}
+	if got, err := DecodeTopic(EncodeTopic(topic)); err != nil || !reflect.DeepEqual(got, topic) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	if got := StatePath("t", 3); got != "/brokers/topics/t/partitions/3/state" {
+		t.Error(got)
+	}
+	if topic, ok := TopicOfPath(TopicPath("a.b")); !ok || topic != "a.b" {
+		t.Error(topic, ok)
+	}
+	for _, p := range []string{TopicsPath, PartitionsPath("t"), "/x", TopicsPath + "/"} {
+		if _, ok := TopicOfPath(p); ok {
+			t.Errorf("%s taken for a topic", p)
+		}
+	}
+	if id, ok := BrokerOfPath(BrokerPath(12)); !ok || id != 12 {
+		t.Error(id, ok)
+	}
+	if got := Sanitize("a*b c/d"); got != "a%2Ab%20c%2Fd" {
+		t.Error(got)
+	}
+}
+
+func FuzzDecodeState(f *testing.F) {
+	f.Add([]byte(`{"controller_epoch":9,"leader":2,"version":1,"leader_epoch":5,"isr":[2,3]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeState(b)
+		if err != nil {
+			return
+		}
+		again, err := DecodeState(EncodeState(s))
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Fatalf("%q: %+v, then %+v, %v", b, s, again, err)
+		}
+	})
+}
+
+func BenchmarkDecodeState(b *testing.B) {
+	data := EncodeState(PartitionState{2, 5, 9, []kafka.BrokerID{2, 3, 1}, 0})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := DecodeState(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package zk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// firstPause and maxPause pace attempts to connect once every server was
+	// tried: soon enough not to show in a recovery, slow enough not to spin.
+	firstPause = 10 * time.Millisecond
+	maxPause   = 200 * time.Millisecond
+	// rearmWait bounds how long replies are held back after a reconnect until
+	// the watches are sent again; only a session whose registered paths were
+	// never read waits for all of it.
+	rearmWait = 500 * time.Millisecond
+
+	opSetWatches = 101
+)
+
+// link is the library's host provider and dialer: it chooses servers without
+// the library's sleep of 1 s, paces attempts, lets no new connection begin
+// once the session is dead, and orders what follows a reconnect.
+type link struct {
+	servers []string
+	dialFn  func(network, addr string, timeout time.Duration) (net.Conn, error)
+	dead    <-chan struct{}
+
+	mu      sync.Mutex
+	next    int
+	tried   int // attempts since the last success
+	lastErr error
+	cur     *wire
+}
+
+func newLink(cfg *Config, dead <-chan struct{}) *link {
+	return &link{dialFn: cfg.Dial, dead: dead}
+}
+
+// Init is the library's call with the list of servers, shuffled.
+func (l *link) Init(servers []string) error {
+	l.servers = servers
+	return nil
+}
+
+// Len is part of the library's HostProvider.
+func (l *link) Len() int { return len(l.servers) }
+
+// Next gives the next server. retryStart makes the library sleep and look
+// whether it was closed, so it is true only for a dead session.
+func (l *link) Next() (server string, retryStart bool) {
+	l.mu.Lock()
+	server = l.servers[l.next%len(l.servers)]
+	l.next++
+	tried := l.tried
+	l.tried++
+	l.mu.Unlock()
+	if round := tried / len(l.servers); round > 0 && tried%len(l.servers) == 0 {
+		l.pause(min(firstPause<<min(round-1, 10), maxPause))
+	}
+	select {
+	case <-l.dead:
+		return server, true
+	default:
+		return server, false
+	}
+}
+
+func (l *link) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.dead:
+	}
+}
+
+// Connected is the library's word that a session is established.
+func (l *link) Connected() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried, l.lastErr = 0, nil
+	l.next-- // after a loss try the same server first: it is the likely one to be there
+}
+
+func (l *link) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	select {
+	case <-l.dead:
+		return nil, ErrExpired
+	default:
+	}
+	c, err := l.dialFn(network, addr, timeout)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.lastErr = err
+		return nil, err
+	}
+	l.cur = &wire{Conn: c, armed: make(chan struct{})}
+	return l.cur, nil
+}
+
+// established tells the current connection that the session is up on it.
+// rearm says that watches are going to be sent again: until they are, no reply
+// may be read, because the library re-arms them with the zxid of the last
+// reply and would miss every change before it.
+func (l *link) established(rearm bool) {
+	l.mu.Lock()
+	w := l.cur
+	l.mu.Unlock()
+	if w != nil {
+		w.begin(rearm)
+	}
+}
+
+// cut closes the connection without a farewell.
+func (l *link) cut() {
+	l.mu.Lock()
+	w := l.cur
+	l.mu.Unlock()
+	if w != nil {
+		w.Close()
+	}
+}
+
+// cause adds the last failure to connect to err.
+func (l *link) cause(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lastErr == nil {
+		return err
+	}
+	return errors.Join(err, l.lastErr)
+}
+
+// wire is a connection that can hold back what was read until the watches are
+// armed again.
+type wire struct {
+	net.Conn
+	armed chan struct{} // closed when the first packet of watches is written
+
+	mu   sync.Mutex
+	hold *time.Timer // not nil while reads are held back
+	done bool
+}
+
+func (w *wire) begin(rearm bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !rearm || w.done {
+		return
+	}
+	w.hold = time.AfterFunc(rearmWait, w.release)
+}
+
+func (w *wire) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hold != nil && !w.done {
+		w.done = true
+		w.hold.Stop()
+		close(w.armed)
+	}
+}
+
+func (w *wire) holding() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hold != nil && !w.done
+}
+
+// Read waits for the watches where they have to be first.
+func (w *wire) Read(b []byte) (int, error) {
+	if w.holding() {
+		<-w.armed
+	}
+	return w.Conn.Read(b)
+}
+
+// Write looks for the packet that re-arms watches: length, xid, opcode.
+func (w *wire) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opSetWatches {
+		w.release()
+	}
+	return n, err
+}
+
+// Close also frees a reader that is held back.
+func (w *wire) Close() error {
+	w.release()
+	return w.Conn.Close()
+}
+
+// slogPrinter takes the library's lines; they are errors it retries itself.
+type slogPrinter struct{ log *slog.Logger }
+
+func (p slogPrinter) Printf(format string, args ...any) {
+	p.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
+}
