@@ -42,6 +42,11 @@ func ParseThreshold(text string) (Threshold, error) {
 		return t, err
 	}
 	name, stat, ok := cutCall(left)
+	if _, statErr := ParseStat(left[strings.LastIndexByte(left, '.')+1:]); !ok && statErr != nil {
+		if _, _, err := FindMetric(left); err == nil {
+			return t, fmt.Errorf("%q names no statistic; write %s.median or median(%s)", left, left, left)
+		}
+	}
 	if !ok {
 		dot := strings.LastIndexByte(left, '.')
 		if dot < 0 {

@@ -99,7 +99,7 @@ func (d *decoder) checkVariants() {
 
 func (d *decoder) checkThresholds() {
 	for i, t := range d.spec.Thresholds {
-		at, path := d.thresholdAt[i], fmt.Sprintf("thresholds[%d]", i)
+		at, path := d.thresholdAt[i].at, d.thresholdAt[i].path
 		if names := d.spec.TargetNames(); t.Target != "" && !slices.Contains(names, t.Target) {
 			d.fault(at, path, fmt.Sprintf("target %q is not measured by this spec", t.Target), "name one of "+strings.Join(names, ", "))
 		}
@@ -121,12 +121,15 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 		}
 		return d.rootAt
 	}
-	in := ""
-	if variant != BaseVariant {
-		in = " in variant " + variant
-	}
 	bad := func(what, cure string, paths ...string) {
-		d.fault(at(paths...), paths[0], what+in, cure)
+		f := Fault{At: at(paths...), Path: paths[0], What: what, Cure: cure}
+		if slices.Contains(d.faults, f) {
+			return // the base has it too
+		}
+		if variant != BaseVariant {
+			f.What += " in variant " + variant
+		}
+		d.faults = append(d.faults, f)
 	}
 	cl := c.Cluster
 	if cl.Replication > cl.Brokers {

@@ -26,8 +26,13 @@ var topKeys = []string{
 type decoder struct {
 	faults      Faults
 	spec        Spec
-	thresholdAt []Place // where each threshold was written
+	thresholdAt []thresholdPlace // where each threshold was written
 	rootAt      Place   // the spec as a whole
+}
+
+type thresholdPlace struct {
+	at   Place
+	path string
 }
 
 func (d *decoder) fault(at Place, path, what, cure string) {
@@ -124,7 +129,7 @@ func (d *decoder) fields(n *node, path string, known []string) []field {
 		}
 		first[f.key] = f.at
 		if known != nil && !slices.Contains(known, f.key) {
-			d.fault(f.at, full, "unknown key", didYouMean(f.key, known))
+			d.fault(f.at, full, "unknown key", cureUnknownKey(path, f.key, known))
 			continue
 		}
 		out = append(out, f)
@@ -132,9 +137,23 @@ func (d *decoder) fields(n *node, path string, known []string) []field {
 	return out
 }
 
+// cureUnknownKey looks for a misspelt key here and, at the top of the spec, in
+// the sections where a setting may have been meant.
+func cureUnknownKey(path, key string, known []string) string {
+	if Suggest(key, known) == "" && path == "" {
+		if s := Suggest(key, settingPaths(true)); s != "" {
+			return fmt.Sprintf("did you mean %q? it belongs in cluster, set or sweep", s)
+		}
+	}
+	return didYouMean(key, known)
+}
+
 func join(path, key string) string {
-	if path == "" {
+	switch {
+	case path == "":
 		return key
+	case key == "":
+		return path
 	}
 	return path + "." + key
 }
@@ -220,7 +239,7 @@ func (d *decoder) thresholds(n *node) {
 			d.faultErr(item.at, path, err)
 			continue
 		}
-		d.thresholdAt = append(d.thresholdAt, item.at)
+		d.thresholdAt = append(d.thresholdAt, thresholdPlace{item.at, path})
 		d.spec.Thresholds = append(d.spec.Thresholds, t)
 	}
 }

@@ -63,11 +63,19 @@ func (d *decoder) walkAssignments(n *node, path, prefix string, visit func(field
 func (d *decoder) assignment(section string, f field, path string) (assigned, bool) {
 	s, ok := settingAt(path)
 	if !ok {
-		d.fault(f.at, join(section, path), "unknown setting", didYouMean(path, settingPaths(true)))
+		d.fault(f.at, join(section, path), "unknown setting", cureSetting(path))
 		return assigned{}, false
 	}
 	value, ok := d.settingValue(s, f.val)
 	return assigned{Assignment{s.path, value}, f.val.at}, ok
+}
+
+// cureSetting names the setting that was meant; all of them would be too many.
+func cureSetting(path string) string {
+	if s := Suggest(path, settingPaths(true)); s != "" {
+		return fmt.Sprintf("did you mean %q?", s)
+	}
+	return "`kbench list settings` names them all"
 }
 
 // settingValue parses a value of a setting and returns its canonical form.
@@ -92,7 +100,7 @@ func (d *decoder) sweep(n *node) {
 		path := join("sweep", f.key)
 		s, ok := settingAt(f.key)
 		if !ok {
-			d.fault(f.at, path, "unknown setting", didYouMean(f.key, settingPaths(true)))
+			d.fault(f.at, path, "unknown setting", cureSetting(f.key))
 			continue
 		}
 		if slices.ContainsFunc(d.spec.Sweep, func(a Axis) bool { return a.Path == s.path }) {
@@ -132,6 +140,9 @@ func (d *decoder) variants(n *node) {
 			if item.lookup(key) == nil {
 				d.fault(item.at, join(path, key), "missing", "write {name: linger-5ms, set: {kraft.append.linger: 5ms}}")
 			}
+		}
+		if set := item.lookup("set"); set != nil && set.kind == nodeMapping && len(set.fields) == 0 {
+			d.fault(set.at, join(path, "set"), "is empty", "set something, or take the variant out: the base is always measured")
 		}
 		if v.Name == "" {
 			continue

@@ -127,7 +127,7 @@ func (d *decoder) override(root *node, o Override) {
 		return
 	}
 	if !slices.Contains(topKeys, parts[0]) {
-		d.fault(at, o.Path, "unknown path", didYouMean(o.Path, append(settingPaths(true), topKeys...)))
+		d.fault(at, o.Path, "unknown path", cureSetting(o.Path))
 		return
 	}
 	putPath(root, parts, val)

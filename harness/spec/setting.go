@@ -189,7 +189,7 @@ func (p param[T]) bounds(v float64) error {
 func (p param[T]) format(v float64) string {
 	switch p.kind {
 	case kindDuration:
-		return time.Duration(v).String()
+		return formatDuration(time.Duration(v))
 	case kindRate:
 		return formatRate(v)
 	default:
@@ -209,7 +209,7 @@ func (p param[T]) get(c *T) string {
 		}
 		return formatCount(int64(*f))
 	case *time.Duration:
-		return f.String()
+		return formatDuration(*f)
 	case *float64:
 		return formatRate(*f)
 	case *bool:

@@ -9,6 +9,9 @@ import (
 // Suggest returns the name that was most likely meant by a misspelt word, or
 // "" where none is near. Upper and lower case do not count.
 func Suggest(word string, names []string) string {
+	if len(word) < 2 {
+		return ""
+	}
 	best, bestDistance := "", 1+max(1, len(word)/3)
 	low := strings.ToLower(word)
 	for _, name := range names {

@@ -11,9 +11,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of what is read at all: a spec is written by a person.
+// Bounds of what is read at all: a spec is written by a person, and the YAML
+// parser takes seconds for the worst of larger files.
 const (
-	maxBytes = 256 << 10
+	maxBytes = 64 << 10
 	maxDepth = 32
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 func (k nodeKind) String() string {
-	return [...]string{"nothing", "a single value", "a list", "a mapping"}[k]
+	return [...]string{"empty", "a single value", "a list", "a mapping"}[k]
 }
 
 // node is one YAML value with its place; of the YAML that specs may use, it
@@ -99,6 +100,11 @@ func untab(src []byte, place func(line, col int) Place) (string, Faults) {
 		if tab := strings.IndexByte(indent, '\t'); tab >= 0 && strings.TrimSpace(body) != "" {
 			faults = append(faults, Fault{At: place(i+1, tab+1), What: "a tab in the indentation", Cure: "indent with spaces"})
 			lines[i] = strings.ReplaceAll(indent, "\t", "  ") + body
+			continue
+		}
+		code, _, _ := strings.Cut(body, "#")
+		if tab := strings.IndexByte(strings.TrimRight(code, "\t\r "), '\t'); tab >= 0 {
+			faults = append(faults, Fault{At: place(i+1, len([]rune(line[:len(indent)+tab]))+1), What: "a tab", Cure: "write spaces"})
 		}
 	}
 	return strings.Join(lines, "\n"), faults
@@ -106,7 +112,7 @@ func untab(src []byte, place func(line, col int) Place) (string, Faults) {
 
 func parseTree(text string, place func(line, col int) Place) (*node, Faults) {
 	if at, deep := tooDeep(text); deep {
-		return nil, Faults{{At: place(at, 0), What: fmt.Sprintf("brackets nest deeper than %d", maxDepth), Cure: "is it a spec?"}}
+		return nil, Faults{{At: place(at, 0), What: fmt.Sprintf("brackets or dashes nest deeper than %d", maxDepth), Cure: "is it a spec?"}}
 	}
 	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -134,20 +140,24 @@ func parseTree(text string, place func(line, col int) Place) (*node, Faults) {
 }
 
 // tooDeep bounds the recursion of the YAML parser before it runs. It counts
-// brackets in quoted text too, which no sensible spec has that many of.
+// brackets and dashes in quoted text too, which no sensible spec has that many
+// of.
 func tooDeep(text string) (line int, deep bool) {
-	depth, line := 0, 1
-	for _, r := range text {
-		switch r {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(0, depth-1)
-		case '\n':
-			line++
+	depth := 0
+	for i, text := range strings.Split(text, "\n") {
+		for _, r := range text {
+			switch r {
+			case '[', '{':
+				depth++
+			case ']', '}':
+				depth = max(0, depth-1)
+			}
+			if depth > maxDepth {
+				return i + 1, true
+			}
 		}
-		if depth > maxDepth {
-			return line, true
+		if strings.Count(text, "- ") > maxDepth {
+			return i + 1, true
 		}
 	}
 	return 0, false

@@ -77,6 +77,18 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// formatDuration writes 2m30s, and 1m0s as 1m.
+func formatDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // parseRate reads events per time: 200/s, 30/m, 0.5/s. The result is per
 // second.
 func parseRate(text string) (float64, error) {
