@@ -27,7 +27,7 @@ type decoder struct {
 	faults      Faults
 	spec        Spec
 	thresholdAt []thresholdPlace // where each threshold was written
-	rootAt      Place   // the spec as a whole
+	rootAt      Place            // the spec as a whole
 }
 
 type thresholdPlace struct {
