@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -134,6 +135,15 @@ func (n *Node) runningLocked() bool {
 	default:
 		return true
 	}
+}
+
+// Trace implements provider.Node.
+func (n *Node) Trace(context.Context) (io.ReadCloser, error) {
+	f, err := os.Open(n.file("trace.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	return f, err
 }
 
 // Collect implements provider.Node.

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"kbench/internal/nodeconfig"
@@ -18,6 +20,10 @@ const (
 	Pause  Signal = "pause"
 	Resume Signal = "resume"
 )
+
+// ErrUnavailable is in the error of ZooKeeper where this machine has none, so
+// that a caller may choose another store; its text says how to get it.
+var ErrUnavailable = errors.New("not available here")
 
 // Provider runs the nodes of one cluster.
 type Provider interface {
@@ -61,6 +67,9 @@ type Node interface {
 	Wait(ctx context.Context) (seenNs int64, code int, err error)
 	// Running reports whether the node has not exited.
 	Running() bool
+	// Trace opens what the node's event trace holds so far; it is empty where
+	// the node writes none.
+	Trace(ctx context.Context) (io.ReadCloser, error)
 	// Collect copies the node's log, trace and metrics files into dir, named
 	// <node>.log, <node>.trace.jsonl and <node>.metrics.jsonl. A file the node
 	// does not write is left out.

@@ -55,7 +55,7 @@ func (c *Config) Check() error {
 		c.checkBrokers(fault)
 	case RoleController:
 		fault(c.Mode != ModeKRaft, "role controller needs mode kraft, not %q", c.Mode)
-		fault(!c.isVoter(c.Quorum.NodeID), "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
+		fault(c.Quorum.AddrOf(c.Quorum.NodeID) == "", "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
 	default:
 		fault(true, "role is %q: use zookeeper, broker or controller", c.Role)
 	}
@@ -82,13 +82,14 @@ func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
 	}
 }
 
-func (c *Config) isVoter(id kafka.BrokerID) bool {
-	for _, v := range c.Quorum.Voters {
+// AddrOf gives the host:port of the voter with the id, or "" where there is none.
+func (q Quorum) AddrOf(id kafka.BrokerID) string {
+	for _, v := range q.Voters {
 		if v.ID == id {
-			return true
+			return v.Addr()
 		}
 	}
-	return false
+	return ""
 }
 
 // Addr gives the voter's host:port.
