@@ -13,12 +13,9 @@ import (
 	"syscall"
 
 	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 )
-
-// LifelineEnv names the file descriptor whose end of file tells a node that
-// kbench is gone.
-const LifelineEnv = "KBENCH_LIFELINE_FD"
 
 // Node is one child process.
 type Node struct {
@@ -57,7 +54,7 @@ func (n *Node) Start(context.Context) error {
 	}
 	cmd := exec.Command(n.binary, n.args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(append(os.Environ(), n.env...), LifelineEnv+"=3")
+	cmd.Env = append(append(os.Environ(), n.env...), nodeconfig.LifelineEnv+"=3")
 	cmd.ExtraFiles = []*os.File{r}
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -6,6 +6,11 @@ import (
 	"kbench/kafka"
 )
 
+// LifelineEnv is the environment variable with the number of a file descriptor
+// that a node reads: it ends when the starter of the node is gone, and the node
+// ends with it.
+const LifelineEnv = "KBENCH_LIFELINE_FD"
+
 // Role says what a process is.
 type Role string
 
