@@ -1,0 +1,202 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/workloads"
+)
+
+// cluster is one running cluster. It implements workloads.Cluster.
+type cluster struct {
+	mode  nodeconfig.Mode
+	store store
+	nodes []*node // controllers first, then brokers, by id
+
+	mu       sync.Mutex
+	excluded map[kafka.BrokerID]bool // stopped, killed or paused by a fault
+}
+
+// node is one broker or controller with the process that holds it.
+type node struct {
+	id     kafka.BrokerID
+	addr   string
+	worker bool // a broker that hosts replicas
+	racer  bool // may be the active controller
+	proc   provider.Node
+}
+
+var errUnknownNode = errors.New("no such node in the cluster")
+
+// startCluster launches every member and does not wait for it. On an error
+// what was started is left to the provider's Close.
+func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
+	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}}
+	for _, m := range members {
+		proc, err := p.Launch(ctx, m.cfg)
+		if err != nil {
+			return c, fmt.Errorf("start %s: %w", m.cfg.Name, err)
+		}
+		for i, id := range m.ids {
+			c.nodes = append(c.nodes, newNode(id, m, i, proc))
+		}
+	}
+	return c, nil
+}
+
+func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
+	n := &node{id: id, worker: m.worker, racer: !m.worker, proc: proc}
+	if m.cfg.Role == nodeconfig.RoleController {
+		n.addr = m.cfg.Quorum.AddrOf(id)
+		return n
+	}
+	b := m.cfg.Brokers[i]
+	n.addr = kafka.Endpoint{Host: b.Host, Port: b.Port}.Addr()
+	n.racer = b.Candidate
+	return n
+}
+
+// Mode implements workloads.Cluster.
+func (c *cluster) Mode() nodeconfig.Mode { return c.mode }
+
+// Brokers implements workloads.Cluster.
+func (c *cluster) Brokers() []workloads.Node {
+	return c.list(func(n *node) bool { return n.worker })
+}
+
+// Controllers implements workloads.Cluster.
+func (c *cluster) Controllers() []workloads.Node {
+	return c.list(func(n *node) bool { return n.racer })
+}
+
+func (c *cluster) list(want func(*node) bool) []workloads.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []workloads.Node
+	for _, n := range c.nodes {
+		if want(n) {
+			out = append(out, workloads.Node{ID: n.id, Addr: n.addr, Live: !c.excluded[n.id] && n.proc.Running()})
+		}
+	}
+	slices.SortFunc(out, func(a, b workloads.Node) int { return int(a.ID) - int(b.ID) })
+	return out
+}
+
+// Inject implements workloads.Cluster.
+func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fault) (int64, error) {
+	n, err := c.find(id)
+	if err != nil {
+		return 0, err
+	}
+	back := f == workloads.FaultResume || f == workloads.FaultStart
+	if !back {
+		c.exclude(n, true) // before the signal: nobody may take it for live
+	}
+	sent, err := n.inject(ctx, f)
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w", f, n.proc.Name(), err)
+	}
+	if back {
+		c.exclude(n, false)
+	}
+	return sent, nil
+}
+
+func (n *node) inject(ctx context.Context, f workloads.Fault) (int64, error) {
+	if f == workloads.FaultStart {
+		now := trace.Now()
+		return now, n.proc.Start(ctx)
+	}
+	sig, ok := map[workloads.Fault]provider.Signal{
+		workloads.FaultStop: provider.Term, workloads.FaultKill: provider.Kill,
+		workloads.FaultPause: provider.Pause, workloads.FaultResume: provider.Resume,
+	}[f]
+	if !ok {
+		return 0, fmt.Errorf("the fault %q is not known", f)
+	}
+	return n.proc.Signal(ctx, sig)
+}
+
+// exclude marks every broker of the node's process.
+func (c *cluster) exclude(n *node, out bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, other := range c.nodes {
+		if other.proc == n.proc {
+			c.excluded[other.id] = out
+		}
+	}
+}
+
+// Exited implements workloads.Cluster.
+func (c *cluster) Exited(ctx context.Context, id kafka.BrokerID) (int64, int, error) {
+	n, err := c.find(id)
+	if err != nil {
+		return 0, 0, err
+	}
+	return n.proc.Wait(ctx)
+}
+
+// Events implements workloads.Cluster.
+func (c *cluster) Events(ctx context.Context) ([]trace.Event, error) {
+	var all []trace.Event
+	for _, proc := range c.processes() {
+		r, err := proc.Trace(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("trace of %s: %w", proc.Name(), err)
+		}
+		events, err := trace.Read(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, fmt.Errorf("trace of %s: %w", proc.Name(), err)
+		}
+		all = append(all, events...)
+	}
+	return all, nil
+}
+
+// processes are the distinct processes of the cluster, without the store's.
+func (c *cluster) processes() []provider.Node {
+	var out []provider.Node
+	for _, n := range c.nodes {
+		if !slices.Contains(out, n.proc) {
+			out = append(out, n.proc)
+		}
+	}
+	return out
+}
+
+func (c *cluster) find(id kafka.BrokerID) (*node, error) {
+	for _, n := range c.nodes {
+		if n.id == id {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("node %d: %w", id, errUnknownNode)
+}
+
+// poll calls try until it gives no error, with pauses that grow with what a
+// try costs, so that looking does not become the load. ctx bounds it; its
+// error says what was missing last.
+func poll(ctx context.Context, what string, try func(context.Context) error) error {
+	const pause = 50 * time.Millisecond
+	for {
+		start := time.Now()
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s: %w; last seen: %w", what, context.Cause(ctx), err)
+		case <-time.After(max(pause, time.Since(start))):
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/internal/nodeconfig"
+	"kbench/kafka"
+	"kbench/kafka/wire"
+	"kbench/workloads"
+)
+
+// WaitHealthy implements workloads.Cluster.
+func (c *cluster) WaitHealthy(ctx context.Context) error {
+	return poll(ctx, "the cluster is healthy", func(ctx context.Context) error {
+		_, err := c.inspect(ctx)
+		return err
+	})
+}
+
+// inspect looks at every broker once. Its error says what is not healthy; the
+// view is that of the first broker.
+func (c *cluster) inspect(ctx context.Context) (view, error) {
+	for _, proc := range c.processes() {
+		if !proc.Running() {
+			return view{}, fmt.Errorf("%s has exited", proc.Name())
+		}
+	}
+	var first view
+	for i, b := range c.Brokers() {
+		v, err := lookAt(ctx, b.Addr, nil)
+		if err != nil {
+			return view{}, err
+		}
+		if missing := c.missingFrom(v.brokers); len(missing) > 0 {
+			return v, fmt.Errorf("broker %d does not know %v yet", b.ID, missing)
+		}
+		if !v.whole() {
+			return v, fmt.Errorf("broker %d sees %s", b.ID, v)
+		}
+		if i == 0 {
+			first = v
+		} else if v.digest != first.digest || v.partitions != first.partitions {
+			return v, fmt.Errorf("brokers %d and %d serve different metadata", c.Brokers()[0].ID, b.ID)
+		}
+	}
+	if _, err := c.active(ctx); err != nil {
+		return first, err
+	}
+	return first, nil
+}
+
+// missingFrom gives the brokers that should be in a view and are not. In
+// ZooKeeper mode dedicated candidates are brokers too.
+func (c *cluster) missingFrom(known []kafka.BrokerID) []kafka.BrokerID {
+	var missing []kafka.BrokerID
+	for _, n := range c.nodes {
+		isBroker := n.worker || c.mode == nodeconfig.ModeZK
+		if isBroker && !slices.Contains(known, n.id) {
+			missing = append(missing, n.id)
+		}
+	}
+	return missing
+}
+
+// ActiveController implements workloads.Cluster.
+func (c *cluster) ActiveController(ctx context.Context) (workloads.Node, error) {
+	var found workloads.Node
+	err := poll(ctx, "one controller is active", func(ctx context.Context) (err error) {
+		found, err = c.active(ctx)
+		return err
+	})
+	return found, err
+}
+
+// active finds the one active controller, or says why there is none.
+func (c *cluster) active(ctx context.Context) (workloads.Node, error) {
+	if c.mode == nodeconfig.ModeZK {
+		return c.activeInZK(ctx)
+	}
+	return c.activeInQuorum(ctx)
+}
+
+// activeInZK asks every live broker whom it takes for the controller; all must
+// name the same live one.
+func (c *cluster) activeInZK(ctx context.Context) (workloads.Node, error) {
+	named := kafka.NoLeader
+	for _, b := range c.Brokers() {
+		if !b.Live {
+			continue
+		}
+		v, err := lookAt(ctx, b.Addr, []string{})
+		if err != nil {
+			return workloads.Node{}, err
+		}
+		if named != kafka.NoLeader && v.controller != named {
+			return workloads.Node{}, fmt.Errorf("brokers name both %d and %d as the controller", named, v.controller)
+		}
+		named = v.controller
+	}
+	return c.liveController(named)
+}
+
+// activeInQuorum asks every live voter for the leader of the metadata log; the
+// leader alone answers, and of two answers the higher epoch is meant.
+func (c *cluster) activeInQuorum(ctx context.Context) (workloads.Node, error) {
+	leader, epoch := kafka.NoLeader, int32(-1)
+	var last error
+	for _, v := range c.Controllers() {
+		if !v.Live {
+			continue
+		}
+		p, err := describeQuorum(ctx, v.Addr)
+		if err != nil {
+			last = err
+			continue
+		}
+		if p.LeaderEpoch > epoch {
+			leader, epoch = kafka.BrokerID(p.LeaderID), p.LeaderEpoch
+		}
+	}
+	if leader == kafka.NoLeader && last != nil {
+		return workloads.Node{}, last
+	}
+	return c.liveController(leader)
+}
+
+func (c *cluster) liveController(id kafka.BrokerID) (workloads.Node, error) {
+	for _, n := range c.Controllers() {
+		if n.ID == id && n.Live {
+			return n, nil
+		}
+	}
+	return workloads.Node{}, fmt.Errorf("the controller is said to be node %d, which is not a live one", id)
+}
+
+func describeQuorum(ctx context.Context, addr string) (*kmsg.DescribeQuorumResponseTopicPartition, error) {
+	conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-health"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	topic := kmsg.NewDescribeQuorumRequestTopic()
+	topic.Topic = kafka.MetadataTopic
+	topic.Partitions = []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
+	req.Topics = []kmsg.DescribeQuorumRequestTopic{topic}
+	resp, err := conn.Request(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
+	}
+	r := resp.(*kmsg.DescribeQuorumResponse)
+	if err := kafka.ErrorCode(r.ErrorCode).Err(); err != nil {
+		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
+	}
+	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
+		return nil, fmt.Errorf("quorum as %s sees it: not one partition in the answer", addr)
+	}
+	p := &r.Topics[0].Partitions[0]
+	if err := kafka.ErrorCode(p.ErrorCode).Err(); err != nil {
+		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
+	}
+	return p, nil
+}

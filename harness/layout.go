@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
+	"kbench/kafka"
+)
+
+// controllerIDs start here, well above any broker's id, on both sides.
+const firstControllerID kafka.BrokerID = 1001
+
+// shape is what a cluster is made of, resolved from one cell of the matrix.
+type shape struct {
+	mode        nodeconfig.Mode
+	brokers     int // brokers that host replicas
+	controllers int // voters, or dedicated candidates
+	colocated   bool
+	perNode     int // brokers per process, at least 1
+	clusterID   kafka.UUID
+	timers      nodeconfig.Timers
+	tuning      nodeconfig.Tuning
+	zkSession   time.Duration
+}
+
+// member is one node of the layout: what it is, before it runs.
+type member struct {
+	cfg    nodeconfig.Config
+	ids    []kafka.BrokerID // the brokers or the one controller it holds
+	worker bool             // it holds brokers that host replicas
+}
+
+// layout names and numbers the nodes of s and reserves their addresses.
+// Brokers have ids from 1, controllers from 1001; every broker that a fault
+// may stop has a process of its own unless perNode says otherwise.
+func layout(ctx context.Context, s shape, p provider.Provider, store []string) ([]member, error) {
+	brokers, err := layBrokers(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	controllers, err := layControllers(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	var dedicated []kafka.BrokerID
+	var voters []nodeconfig.Voter
+	for _, c := range controllers {
+		if s.mode == nodeconfig.ModeZK {
+			dedicated = append(dedicated, c.ids...)
+			continue
+		}
+		voters = append(voters, c.cfg.Quorum.Voters...)
+	}
+	all := append(controllers, brokers...)
+	for i := range all {
+		cfg := &all[i].cfg
+		cfg.Mode, cfg.ClusterID, cfg.Timers, cfg.Tuning = s.mode, s.clusterID.String(), s.timers, s.tuning
+		if s.mode == nodeconfig.ModeZK {
+			cfg.ZooKeeper = nodeconfig.ZooKeeper{Servers: store, SessionTimeout: nodeconfig.Duration(s.zkSession), Dedicated: dedicated}
+		} else {
+			cfg.Quorum.Voters = voters
+		}
+	}
+	return all, nil
+}
+
+func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, error) {
+	var out []member
+	for first := 1; first <= s.brokers; first += s.perNode {
+		n := min(s.perNode, s.brokers-first+1)
+		name := fmt.Sprintf("broker-%d", first)
+		if n > 1 {
+			name = fmt.Sprintf("brokers-%d-%d", first, first+n-1)
+		}
+		host, ports, err := p.Reserve(ctx, name, n)
+		if err != nil {
+			return nil, err
+		}
+		m := member{worker: true, cfg: nodeconfig.Config{Name: name, Role: nodeconfig.RoleBroker}}
+		for i, port := range ports {
+			id := kafka.BrokerID(first + i)
+			m.ids = append(m.ids, id)
+			m.cfg.Brokers = append(m.cfg.Brokers, nodeconfig.Broker{
+				ID: id, Host: host, Port: port, Candidate: s.mode == nodeconfig.ModeZK && s.colocated,
+			})
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func layControllers(ctx context.Context, s shape, p provider.Provider) ([]member, error) {
+	var out []member
+	for i := range s.controllers {
+		id := firstControllerID + kafka.BrokerID(i)
+		name := fmt.Sprintf("controller-%d", id)
+		host, ports, err := p.Reserve(ctx, name, 1)
+		if err != nil {
+			return nil, err
+		}
+		m := member{ids: []kafka.BrokerID{id}, cfg: nodeconfig.Config{Name: name}}
+		if s.mode == nodeconfig.ModeZK {
+			m.cfg.Role = nodeconfig.RoleBroker
+			m.cfg.Brokers = []nodeconfig.Broker{{ID: id, Host: host, Port: ports[0], Candidate: true}}
+		} else {
+			m.cfg.Role = nodeconfig.RoleController
+			m.cfg.Quorum = nodeconfig.Quorum{NodeID: id, Voters: []nodeconfig.Voter{{ID: id, Host: host, Port: ports[0]}}}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

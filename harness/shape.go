@@ -1,0 +1,50 @@
+package harness
+
+import (
+	"time"
+
+	"kbench/harness/spec"
+	"kbench/internal/nodeconfig"
+	"kbench/kafka"
+)
+
+// shapeOf resolves what a cell asks for into what its nodes are told.
+func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
+	cfg := c.Config
+	s := shape{
+		mode:        nodeconfig.ModeZK,
+		brokers:     cfg.Cluster.Brokers,
+		controllers: cfg.Cluster.Controllers,
+		perNode:     max(cfg.Cluster.BrokersPerNode, 1),
+		clusterID:   clusterID,
+		zkSession:   cfg.ZK.SessionTimeout,
+		timers: nodeconfig.Timers{
+			FetchTimeout:              nodeconfig.Duration(cfg.KRaft.FetchTimeout),
+			ElectionTimeout:           nodeconfig.Duration(cfg.KRaft.ElectionTimeout),
+			ElectionBackoffMax:        nodeconfig.Duration(cfg.KRaft.ElectionBackoffMax),
+			BrokerSession:             nodeconfig.Duration(cfg.Broker.SessionTimeout),
+			BrokerHeartbeat:           nodeconfig.Duration(cfg.Broker.HeartbeatInterval),
+			ReplicaLagMax:             nodeconfig.Duration(cfg.Broker.ReplicaLagMax),
+			ControlledShutdownBackoff: nodeconfig.Duration(cfg.Broker.ShutdownBackoff),
+		},
+		tuning: nodeconfig.Tuning{
+			ZKMaxInFlight:         cfg.ZK.MaxInFlight,
+			ZKUnfencedWrites:      !cfg.ZK.FencedWrites,
+			ZKPerPartitionRequest: cfg.ZK.PerPartitionRequests,
+			AppendLinger:          pointer(cfg.KRaft.AppendLinger),
+			NoOpInterval:          pointer(cfg.KRaft.NoOpInterval),
+			HWPush:                cfg.KRaft.HWPush,
+			NoPreVote:             !cfg.KRaft.PreVote,
+		},
+	}
+	s.colocated = s.controllers == spec.Colocated
+	if c.Target == spec.KRaft {
+		s.mode = nodeconfig.ModeKRaft
+	}
+	return s
+}
+
+func pointer(d time.Duration) *nodeconfig.Duration {
+	v := nodeconfig.Duration(d)
+	return &v
+}
