@@ -72,8 +72,11 @@ func (v Variant) actsOn(t Target) bool {
 
 func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	c := Cell{
-		Target: t, Variant: v.Name, Point: plain(point), Workloads: s.Workloads,
+		Target: t, Variant: v.Name, Point: plain(point),
 		Config: resolve(slices.Concat(s.base, v.set, point)),
+	}
+	for _, w := range s.Workloads {
+		c.Workloads = append(c.Workloads, w.in(c.Config.Cluster))
 	}
 	parts := []string{string(t), v.Name}
 	for _, a := range point {

@@ -20,9 +20,8 @@ func (d *decoder) settle() {
 		}
 	}
 	for i := range s.Workloads {
-		w := &s.Workloads[i]
-		if k, _ := workloadKindOf(w.Kind); w.Trials == 0 && k.has("trials") {
-			w.Trials = s.Trials
+		if err := s.Workloads[i].fill(s.Trials); err != nil && len(d.faults) == 0 {
+			d.faultErr(s.Workloads[i].at, fmt.Sprintf("workloads[%d]", i), err)
 		}
 	}
 	d.checkDoubles()
@@ -165,6 +164,10 @@ func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...str
 			if cl.Replication < 2 {
 				d.fault(w.at, path, w.Kind+" with replication 1: no other broker can take a leader over", "write replication 2 or more")
 			}
+		case "create-topics":
+			if r := w.Params.Replication; r > cl.Brokers {
+				d.fault(w.at, path+".replication", fmt.Sprintf("replication %d with %d brokers", r, cl.Brokers), "write at most one replica for each broker")
+			}
 		case "controller-failover":
 			voters := cl.Controllers
 			if voters == Colocated {
@@ -173,7 +176,7 @@ func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...str
 			switch kraft := slices.Contains(d.spec.Targets, KRaft); {
 			case voters == 1:
 				bad("1 controller with controller-failover: nobody can succeed", "write controllers 3", "cluster.controllers", "cluster.brokers")
-			case voters == 2 && kraft && w.How != "resign":
+			case voters == 2 && kraft && w.Params.How != "resign":
 				bad("2 controllers with controller-failover: one voter of two is no majority", "write controllers 3", "cluster.controllers", "cluster.brokers")
 			}
 		}

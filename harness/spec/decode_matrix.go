@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kbench/workloads"
 )
 
 // cluster reads the cluster section: settings without their prefix.
@@ -214,14 +216,13 @@ func (d *decoder) workloads(n *node) {
 			d.fault(kindNode.at, path+".kind", fmt.Sprintf("unknown kind of workload %q", text), didYouMean(text, names))
 			continue
 		}
-		w := k.defaults
-		w.Kind, w.at = k.name, item.at
-		d.workloadParams(item, path, "", k, &w)
+		w := Workload{Kind: k.name, at: item.at}
+		d.workloadParams(item, path, "", k, &w.Params)
 		d.spec.Workloads = append(d.spec.Workloads, w)
 	}
 }
 
-func (d *decoder) workloadParams(n *node, path, prefix string, k workloadKind, w *Workload) {
+func (d *decoder) workloadParams(n *node, path, prefix string, k workloadKind, w *workloads.Params) {
 	known := []string{}
 	if prefix == "" {
 		known = append(known, "kind")
@@ -237,7 +238,7 @@ func (d *decoder) workloadParams(n *node, path, prefix string, k workloadKind, w
 	}
 	for _, f := range d.fields(n, join(path, strings.TrimSuffix(prefix, ".")), known) {
 		full := prefix + f.key
-		if i := slices.IndexFunc(k.params, func(p param[Workload]) bool { return p.path == full }); i >= 0 {
+		if i := slices.IndexFunc(k.params, func(p param[workloads.Params]) bool { return p.path == full }); i >= 0 {
 			text, ok := d.scalar(f.val, join(path, full))
 			if !ok {
 				continue

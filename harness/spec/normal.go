@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"strings"
+
+	"kbench/workloads"
 )
 
 // YAML writes the spec in its normalised form, defaults and all. Parsing it
@@ -36,7 +38,7 @@ func (s *Spec) YAML() []byte {
 	for _, w := range s.Workloads {
 		fmt.Fprintf(&b, "  - {kind: %s", w.Kind)
 		k, _ := workloadKindOf(w.Kind)
-		writeParams(&b, k, &w)
+		writeParams(&b, k, &w.Params)
 		b.WriteString("}\n")
 	}
 	if len(s.Variants) > 0 {
@@ -76,9 +78,13 @@ func writeSet(b *strings.Builder, head, indent string, set []Assignment) {
 }
 
 // writeParams writes nested parameters in braces: probe: {rate: 200/s, …}.
-func writeParams(b *strings.Builder, k workloadKind, w *Workload) {
+func writeParams(b *strings.Builder, k workloadKind, w *workloads.Params) {
 	group := ""
 	for _, p := range k.params {
+		// What a cell's cluster decides stays out.
+		if v, ok := p.field(w).(*int); ok && *v == 0 {
+			continue
+		}
 		head, name, nested := strings.Cut(p.path, ".")
 		if !nested {
 			head, name = "", p.path

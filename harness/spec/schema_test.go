@@ -54,7 +54,7 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 		w + "set: {kraft: {append: {linger: 5ms}}, zk.fencedWrites: false, kraft.noop.interval: 0s}\n",
 		w + "sweep: {zk.maxInFlight: [1, 10], kraft.preVote: [true, false]}\n",
 		w + "trials: 1k\nseed: 0\nrepeats: 2\n",
-		"workloads: [{kind: controller-failover, how: resign, probe: {rate: 1_000/s, partitions: 10}}]\n",
+		"workloads: [{kind: controller-failover, how: resign, probe: {rate: 1_000/s}}]\n",
 	} {
 		if err := validate(t, schema, src); err != nil {
 			t.Errorf("the schema refuses\n%s\n%v", src, err)

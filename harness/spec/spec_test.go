@@ -48,7 +48,7 @@ func TestNightly(t *testing.T) {
 	if c.Cluster.Partitions != 10_000 || c.KRaft.AppendLinger != 5*time.Millisecond || cells[4].Config.KRaft.AppendLinger != 25*time.Millisecond {
 		t.Errorf("variant or point not applied: %+v", c)
 	}
-	if w := s.Workloads[1]; w.How != "kill" || w.Trials != 10 || w.ProbeRate != 200 || w.ProbePartitions != 64 {
+	if w := s.Workloads[1].Params; w.How != "kill" || w.Trials != 10 || w.ProbeRate != 200 {
 		t.Errorf("workload %+v", w)
 	}
 	if th := s.Thresholds[0]; th.Target != "kraft" || th.Metric != "recovery.controller.first-admin" || th.Value != float64(4*time.Second) {
@@ -120,7 +120,7 @@ func TestOverrides(t *testing.T) {
 		set("kraft.append.linger", "1ms"), set("trials", "7"), set("sweep.partitions", "[2k]"),
 		set("workloads.propagation.rate", "5/s"), set("workloads.controller-failover.probe.rate", "50/s"),
 		set("targets", "[kraft]"), set("brokers", "5"), set("name", "mine"))
-	if s.Base.KRaft.AppendLinger != time.Millisecond || s.Trials != 7 || s.Workloads[2].Rate != 5 || s.Workloads[1].ProbeRate != 50 {
+	if s.Base.KRaft.AppendLinger != time.Millisecond || s.Trials != 7 || s.Workloads[2].Params.Rate != 5 || s.Workloads[1].Params.ProbeRate != 50 {
 		t.Errorf("overrides not applied: %+v", s)
 	}
 	if len(s.Targets) != 1 || s.Base.Cluster.Brokers != 5 || s.Name != "mine" || s.Cells()[0].Config.Cluster.Partitions != 2000 {

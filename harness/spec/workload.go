@@ -1,70 +1,89 @@
 package spec
 
 import (
+	"fmt"
 	"time"
+
+	"kbench/workloads"
 )
 
 // Workload is one entry of the workloads list: a kind and its parameters, with
-// the defaults of the kind filled in. Parameters that a kind does not have are
-// zero.
+// the defaults of the kind filled in. Replication and PartitionsPerTopic stay
+// zero where they are not written; a Cell fills in its cluster's.
 type Workload struct {
-	Kind string
-	How  string // how the fault is made: kill, pause, resign
-
-	Trials   int           // injected events
-	Rate     float64       // operations per second
-	Duration time.Duration // of a workload without trials
-
-	ProbeRate       float64 // probes per second and broker
-	ProbePartitions int     // seeded sample of partitions probed
+	Kind   string
+	Params workloads.Params
 
 	at Place
 }
 
-// workloadKind is what one kind of workload may hold.
+// workloadKind is what one kind of workload may hold, in the terms of specs.
 type workloadKind struct {
-	name     string
-	doc      string
-	params   []param[Workload]
-	defaults Workload
+	name   string
+	doc    string
+	params []param[workloads.Params]
 }
 
-var (
-	trialsParam    = count("trials", 1, 10_000, "injected events", func(w *Workload) any { return &w.Trials })
-	rateParam      = rate("rate", 0.01, 100_000, "operations per second, open loop", func(w *Workload) any { return &w.Rate })
-	durationParam  = duration("duration", time.Second, 24*time.Hour, "how long", func(w *Workload) any { return &w.Duration })
-	probeRate      = rate("probe.rate", 1, 100_000, "probes per second of each broker", func(w *Workload) any { return &w.ProbeRate })
-	probeSample    = count("probe.partitions", 1, 10_000, "partitions in the seeded sample that probes follow", func(w *Workload) any { return &w.ProbePartitions })
-	howKillPause   = enum("how", "how the fault is made", func(w *Workload) any { return &w.How }, "kill", "pause")
-	howKillOrClean = enum("how", "how the active controller goes", func(w *Workload) any { return &w.How }, "kill", "pause", "resign")
-)
+// workloadKinds follows the registry of package workloads.
+var workloadKinds = func() []workloadKind {
+	var out []workloadKind
+	for _, w := range workloads.All() {
+		k := workloadKind{name: w.Kind, doc: w.Doc}
+		for _, p := range w.Params {
+			k.params = append(k.params, paramOf(p))
+		}
+		out = append(out, k)
+	}
+	return out
+}()
 
-// workloadKinds are the kinds, in the order of documents.
-var workloadKinds = []workloadKind{
-	{
-		name: "create-topics", doc: "create the cell's partitions and measure the rate",
-		params: []param[Workload]{trialsParam},
-	},
-	{
-		name: "controlled-shutdown", doc: "stop a broker with SIGTERM",
-		params:   []param[Workload]{trialsParam, probeRate, probeSample},
-		defaults: Workload{ProbeRate: 200, ProbePartitions: 64},
-	},
-	{
-		name: "broker-failure", doc: "kill a broker",
-		params:   []param[Workload]{howKillPause, trialsParam, probeRate, probeSample},
-		defaults: Workload{How: "kill", ProbeRate: 200, ProbePartitions: 64},
-	},
-	{
-		name: "controller-failover", doc: "kill, pause or resign the active controller",
-		params:   []param[Workload]{howKillOrClean, trialsParam, probeRate, probeSample},
-		defaults: Workload{How: "kill", ProbeRate: 200, ProbePartitions: 64},
-	},
-	{
-		name: "propagation", doc: "change metadata at a rate and watch every broker serve it",
-		params:   []param[Workload]{rateParam, durationParam, probeRate, probeSample},
-		defaults: Workload{Rate: 20, Duration: 10 * time.Second, ProbeRate: 200, ProbePartitions: 64},
-	},
+// paramOf gives a parameter of the registry the type that specs write.
+func paramOf(p workloads.Param) param[workloads.Params] {
+	field := paramField(p.Name)
+	switch field(new(workloads.Params)).(type) {
+	case *string:
+		return enum(p.Name, p.Doc, field, p.Choices...)
+	case *time.Duration:
+		return duration(p.Name, must(parseDuration(p.Min)), must(parseDuration(p.Max)), p.Doc, field)
+	case *float64:
+		return rate(p.Name, must(parseRate(p.Min+"/s")), must(parseRate(p.Max+"/s")), p.Doc, field)
+	default:
+		return count(p.Name, must(parseCount(p.Min)), must(parseCount(p.Max)), p.Doc, field)
+	}
+}
+
+// must unwraps what package workloads' table says of itself.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("spec: table of workload parameters: " + err.Error())
+	}
+	return v
+}
+
+func paramField(name string) func(*workloads.Params) any {
+	switch name {
+	case "how":
+		return func(p *workloads.Params) any { return &p.How }
+	case "trials":
+		return func(p *workloads.Params) any { return &p.Trials }
+	case "rate":
+		return func(p *workloads.Params) any { return &p.Rate }
+	case "duration":
+		return func(p *workloads.Params) any { return &p.Duration }
+	case "probe.rate":
+		return func(p *workloads.Params) any { return &p.ProbeRate }
+	case "probe.partitions":
+		return func(p *workloads.Params) any { return &p.ProbePartitions }
+	case "partitions":
+		return func(p *workloads.Params) any { return &p.Partitions }
+	case "partitionsPerTopic":
+		return func(p *workloads.Params) any { return &p.PartitionsPerTopic }
+	case "replication":
+		return func(p *workloads.Params) any { return &p.Replication }
+	case "trialTimeout":
+		return func(p *workloads.Params) any { return &p.TrialTimeout }
+	}
+	panic("spec: package workloads has a new parameter " + name)
 }
 
 // WorkloadKinds lists the kinds of workload with a line on each.
@@ -92,4 +111,35 @@ func (k workloadKind) has(path string) bool {
 		}
 	}
 	return false
+}
+
+// fill takes what is not written from the spec's trials and from the kind's
+// defaults. What a cluster decides stays zero.
+func (w *Workload) fill(trials int) error {
+	k, _ := workloadKindOf(w.Kind)
+	if w.Params.Trials == 0 && k.has("trials") {
+		w.Params.Trials = trials
+	}
+	kind, err := workloads.Lookup(w.Kind)
+	if err != nil {
+		return err
+	}
+	written := w.Params
+	if w.Params, err = kind.Resolve(written); err != nil {
+		return fmt.Errorf("fill in defaults: %w", err)
+	}
+	w.Params.Replication, w.Params.PartitionsPerTopic = written.Replication, written.PartitionsPerTopic
+	return nil
+}
+
+// in gives the workload what its cluster decides.
+func (w Workload) in(c Cluster) Workload {
+	k, _ := workloadKindOf(w.Kind)
+	if w.Params.Replication == 0 && k.has("replication") {
+		w.Params.Replication = c.Replication
+	}
+	if w.Params.PartitionsPerTopic == 0 && k.has("partitionsPerTopic") {
+		w.Params.PartitionsPerTopic = c.PartitionsPerTopic
+	}
+	return w
 }
