@@ -1,0 +1,8 @@
+package workloads
+
+var brokerFailure = Workload{
+	Kind:   "broker-failure",
+	Doc:    "kill or pause a broker",
+	Clock:  "from the fault; detect: the controller declares the broker dead (white box); moved: every live broker serves a new leader of every partition it led; unavailability of a partition: from the first intended produce that is not acknowledged until the first acknowledged one",
+	Params: []Param{howParam("kill", "pause"), trialsParam("3"), probeRateParam, probePartitionsParam, timeoutParam},
+}

@@ -1,0 +1,58 @@
+package workloads
+
+import (
+	"context"
+
+	"kbench/internal/nodeconfig"
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+// Fault is what can be done to a node.
+type Fault string
+
+// The faults, and what undoes each.
+const (
+	FaultStop   Fault = "stop"   // SIGTERM: controlled shutdown, then exit 0; undone by FaultStart
+	FaultKill   Fault = "kill"   // SIGKILL; undone by FaultStart
+	FaultPause  Fault = "pause"  // SIGSTOP; undone by FaultResume
+	FaultResume Fault = "resume" // SIGCONT
+	FaultStart  Fault = "start"  // the same configuration and data again
+)
+
+// Node is one broker or controller of a running cluster.
+type Node struct {
+	ID   kafka.BrokerID
+	Addr string // host:port of the listener the harness reaches
+	Live bool   // not stopped, killed or paused by a fault
+}
+
+// Cluster is the running cluster as workloads need it. Methods that wait obey
+// ctx and name what they waited for in their error.
+type Cluster interface {
+	// Mode says where admin requests go: zk, to the controller that Metadata
+	// names; kraft, to any broker.
+	Mode() nodeconfig.Mode
+	// Brokers are the brokers that host replicas, by id. Dedicated candidates
+	// are not among them.
+	Brokers() []Node
+	// Controllers are the nodes that may be the active controller, by id:
+	// voters, dedicated candidates, or brokers where they are colocated.
+	Controllers() []Node
+	// ActiveController waits until exactly one controller is active.
+	ActiveController(ctx context.Context) (Node, error)
+	// Inject makes the fault and returns the CLOCK_MONOTONIC stamp in ns taken
+	// just before it was sent.
+	Inject(ctx context.Context, id kafka.BrokerID, f Fault) (sentNs int64, err error)
+	// Exited waits until the node's process has exited after FaultStop or
+	// FaultKill and returns the stamp at which that was seen, and the exit
+	// code, -1 where a signal ended it.
+	Exited(ctx context.Context, id kafka.BrokerID) (seenNs int64, code int, err error)
+	// WaitHealthy waits until every node is up, every broker serves the same
+	// metadata and every partition has a leader and a full ISR. It is the gate
+	// before and after each fault.
+	WaitHealthy(ctx context.Context) error
+	// Events gives what the nodes' traces hold so far, in any order; none where
+	// the nodes write no traces, as real Kafka does not.
+	Events(ctx context.Context) ([]trace.Event, error)
+}

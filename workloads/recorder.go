@@ -1,0 +1,103 @@
+package workloads
+
+import "kbench/kafka"
+
+// The metrics and phases that workloads record. The names are those of the
+// catalogue in results; durations are ns, the creation rate is per second.
+const (
+	MetricCreation           = "creation"
+	MetricControlledShutdown = "controlled-shutdown"
+	MetricPropagation        = "propagation"
+	MetricControllerRecovery = "recovery.controller"
+	MetricBrokerRecovery     = "recovery.broker"
+	MetricUnavailability     = "unavailability"
+
+	PhaseRate       = "rate"
+	PhaseGranted    = "granted"
+	PhaseMoved      = "moved"
+	PhaseExit       = "exit"
+	PhaseFirst      = "first"
+	PhaseMedian     = "median"
+	PhaseLast       = "last"
+	PhaseDetect     = "detect"
+	PhaseElect      = "elect"
+	PhaseLoad       = "load"
+	PhasePush       = "push"
+	PhaseFirstAdmin = "first-admin"
+	PhaseTotal      = "total"
+	PhasePartition  = "partition"
+)
+
+// Recorder stores what is measured. Its methods are safe for concurrent use
+// and do not block for long.
+type Recorder interface {
+	// Histogram gives the function that records values of a metric's phase
+	// that come many to a trial: propagation (one value a change) and
+	// unavailability (one value a partition). Values are ns.
+	Histogram(metric, phase string) func(ns int64)
+	// Trial stores one injected event, valid or not.
+	Trial(Trial)
+	// Event stores one line of what happened, for people and for verify.
+	Event(Event)
+	// Acked appends to the history of acknowledged metadata changes, from
+	// which the checker proves that nothing was lost.
+	Acked(Operation)
+}
+
+// Trial is one injected event and what was measured of it.
+type Trial struct {
+	Workload string
+	How      string         // "" where the workload has one way only
+	N        int            // from 1
+	Victim   kafka.BrokerID // 0 where no node was hurt
+	StartNs  int64          // the clock's start, CLOCK_MONOTONIC ns
+	EndNs    int64          // when the last measured thing ended
+	// Valid trials alone enter statistics; Reason says which rule made one
+	// invalid. What was measured of it is kept all the same.
+	Valid  bool
+	Reason string
+	Values []Value
+	Counts []Count // in a fixed order for each workload
+}
+
+// Value is one measured phase of a trial.
+type Value struct {
+	Metric, Phase string
+	V             float64 // ns, or per second
+}
+
+// Count is a figure beside the measured ones: partitions moved, probes sent.
+type Count struct {
+	Name string
+	N    int64
+}
+
+// Event is one line of a run's history.
+type Event struct {
+	Ns       int64 // CLOCK_MONOTONIC
+	Kind     string
+	Workload string
+	Trial    int
+	Node     kafka.BrokerID // 0 where the event is not of one node
+	Detail   string
+}
+
+// The kinds of Event.
+const (
+	EventFault    = "fault"    // a fault was injected
+	EventRestored = "restored" // the cluster is healthy again
+	EventPhase    = "phase"    // a phase of a recovery ended
+	EventNote     = "note"     // something the reader of a report should know
+)
+
+// Operation is one acknowledged metadata change.
+type Operation struct {
+	Kind       string // OpCreateTopic
+	Topic      string
+	TopicID    kafka.UUID // zero where the node did not say
+	Partitions int32
+	AckedNs    int64 // CLOCK_MONOTONIC, when the acknowledgement was read
+}
+
+// OpCreateTopic is the creation of a topic.
+const OpCreateTopic = "create-topic"

@@ -1,0 +1,74 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Workload is one kind of load.
+type Workload struct {
+	Kind   string
+	Doc    string // one line
+	Clock  string // what starts and what ends the clock, in words
+	Params []Param
+	run    func(context.Context, *run) error
+}
+
+// Env is what a workload runs in.
+type Env struct {
+	Cluster  Cluster
+	Recorder Recorder
+	Params   Params // zero fields take the kind's defaults
+	Seed     uint64 // of victims, samples and arrivals
+	// Label makes the names of the topics that are created unique within the
+	// cluster; "" takes one from the clock. Letters, digits, dots, dashes.
+	Label    string
+	Progress func(Progress) // nil for none; called from the workload's goroutine
+}
+
+// Progress says how far a workload is.
+type Progress struct {
+	Workload      string
+	Trial, Trials int    // from 1; 0 where there are none
+	Phase         string // gate, probe, fault, recover, restore, create, drive
+	Done, Total   int    // partitions or operations, 0 where not counted
+}
+
+var registry = []Workload{createTopics, controlledShutdown, brokerFailure, controllerFailover, propagation}
+
+// All lists the workloads in the order of documents.
+func All() []Workload { return slices.Clone(registry) }
+
+// Lookup finds a workload by its kind.
+func Lookup(kind string) (Workload, error) {
+	names := make([]string, len(registry))
+	for i, w := range registry {
+		if w.Kind == kind {
+			return w, nil
+		}
+		names[i] = w.Kind
+	}
+	return Workload{}, fmt.Errorf("unknown workload %q; there are %s", kind, strings.Join(names, ", "))
+}
+
+// Run runs the workload to its end. Trials that went wrong are recorded as
+// invalid and are no error; an error means that the workload could not go on:
+// bad parameters, a cluster that did not become healthy again, or the end of
+// ctx, which ends the current trial and keeps what it measured.
+func (w Workload) Run(ctx context.Context, env Env) error {
+	p, err := w.Resolve(env.Params)
+	if err != nil {
+		return err
+	}
+	r, err := newRun(w, env, p)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := w.run(ctx, r); err != nil {
+		return fmt.Errorf("workload %s: %w", w.Kind, err)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+// run is one workload under way. Its fields do not change; the workload's
+// goroutine owns it.
+type run struct {
+	Env
+	w     Workload
+	p     Params
+	label string
+	admin *admin
+}
+
+var labelForm = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,100}$`)
+
+func newRun(w Workload, env Env, p Params) (*run, error) {
+	if env.Cluster == nil || env.Recorder == nil {
+		return nil, errors.New("a workload needs a cluster and a recorder")
+	}
+	label := env.Label
+	if label == "" {
+		label = strconv.FormatInt(trace.Now()/int64(time.Millisecond), 36)
+	}
+	if !labelForm.MatchString(label) {
+		return nil, fmt.Errorf("label %q is not 1 to 100 letters, digits, dots or dashes", label)
+	}
+	return &run{Env: env, w: w, p: p, label: label, admin: newAdmin(env.Cluster)}, nil
+}
+
+func (r *run) close() { r.admin.close() }
+
+func (r *run) progress(trial int, phase string, done, total int) {
+	if r.Progress != nil {
+		r.Progress(Progress{Workload: r.w.Kind, Trial: trial, Trials: r.p.Trials, Phase: phase, Done: done, Total: total})
+	}
+}
+
+func (r *run) event(kind string, trial int, node kafka.BrokerID, ns int64, format string, args ...any) {
+	r.Recorder.Event(Event{
+		Ns: ns, Kind: kind, Workload: r.w.Kind, Trial: trial, Node: node, Detail: fmt.Sprintf(format, args...),
+	})
+}
+
+// topicName names the nth topic of a trial.
+func (r *run) topicName(trial, n int) string {
+	return fmt.Sprintf("%s-%s-%d-%06d", r.w.Kind, r.label, trial, n)
+}
+
+// healthy waits for the cluster's health, bounded by the trial timeout.
+func (r *run) healthy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.p.TrialTimeout)
+	defer cancel()
+	return r.Cluster.WaitHealthy(ctx)
+}
+
+// replication is the replicas of topics that a workload creates for itself.
+func (r *run) replication() int16 { return int16(min(3, len(r.Cluster.Brokers()))) }
+
+// Victims lists the broker that each trial hurts: brokers in a seeded order,
+// each once before any comes again. A trial swaps its victim for the next one
+// where the victim is the active controller.
+func Victims(seed uint64, brokers []kafka.BrokerID, trials int) []kafka.BrokerID {
+	if len(brokers) == 0 {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(seed, streamVictims))
+	var out []kafka.BrokerID
+	for len(out) < trials {
+		round := slices.Clone(brokers)
+		rng.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+		// The same broker twice in a row is spared where there is another.
+		if n := len(out); n > 0 && len(round) > 1 && round[0] == out[n-1] {
+			round[0], round[1] = round[1], round[0]
+		}
+		out = append(out, round...)
+	}
+	return out[:trials]
+}
