@@ -42,8 +42,11 @@ type Persisted struct {
 	QuorumState QuorumState
 	LogStart    kafka.Offset // first offset held; 0 in a log never cut
 	LogEnd      kafka.Offset // exclusive
-	// Epochs lists the epochs of the log in ascending order of both fields;
-	// empty in an empty log. The first Start is at most LogStart.
+	// StartEpoch is the epoch of the record before LogStart, that of the
+	// snapshot that ends there; 0 if LogStart is 0.
+	StartEpoch kafka.LeaderEpoch
+	// Epochs lists the epochs of the records held, in ascending order of both
+	// fields; empty in an empty log. The first Start is at most LogStart.
 	Epochs []EpochStart
 	// Snapshot is the latest complete snapshot, zero where there is none. Its
 	// EndOffset is at least LogStart.
