@@ -44,8 +44,9 @@ func (l *Log) Append(records []byte, firstZxid int64) error {
 	return nil
 }
 
-// create starts the next file. Its name must be durable before its content
-// counts, so the directory is synced.
+// create starts the next file. Its magic is durable before its name is, and
+// its name before its content counts: a file without the magic is damaged, not
+// torn.
 func (l *Log) create(firstZxid int64) error {
 	name := filepath.Join(l.dir, fmt.Sprintf("%s%x", logPrefix, firstZxid))
 	f, err := l.fs.Create(name)
@@ -54,6 +55,9 @@ func (l *Log) create(firstZxid int64) error {
 	}
 	if _, err := f.Write([]byte(logMagic)); err != nil {
 		return closeAfter(f, fmt.Errorf("begin %s: %w", name, err))
+	}
+	if err := f.Sync(); err != nil {
+		return closeAfter(f, fmt.Errorf("sync %s: %w", name, err))
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		return closeAfter(f, fmt.Errorf("sync %s: %w", l.dir, err))

@@ -60,8 +60,8 @@ func Open(fs FS, dir string) (*datatree.Tree, *Log, Recovery, error) {
 	return tree, log, rec, nil
 }
 
-// reopen goes on with the newest log after its last whole record. A log torn
-// inside its magic holds nothing and is removed.
+// reopen goes on with the newest log after its last whole record. A log cut
+// short inside its magic never had a durable name and is removed.
 func (l *Log) reopen(name string, end int64) error {
 	if end < int64(len(logMagic)) {
 		if err := l.fs.Remove(name); err != nil {
