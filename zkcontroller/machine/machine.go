@@ -224,6 +224,10 @@ func (m *Machine) refuse(in Input) {
 	}
 }
 
+// Refusal gives the call an event carries and the answer to it by a broker that
+// is not the active controller; nil for an event that carries no call.
+func Refusal(in Input) (CallID, any) { return callOf(in) }
+
 // callOf gives the call an event carries, and the answer for when this is not
 // the active controller; nil for an event that carries none.
 func callOf(in Input) (CallID, any) {

@@ -1,5 +1,7 @@
 package zk
 
+import "slices"
+
 // Watch registers interest in the data and existence of a path: from now on
 // Get and Exists of it arm a watch, and its events are delivered. Registering
 // does not read.
@@ -39,4 +41,20 @@ func (s *Session) anyWatch() bool {
 	s.watchMu.RLock()
 	defer s.watchMu.RUnlock()
 	return len(s.nodes)+len(s.children) > 0
+}
+
+// UnwatchAll drops every registration but those of the paths to keep.
+func (s *Session) UnwatchAll(keep ...string) {
+	s.watchMu.Lock()
+	defer s.watchMu.Unlock()
+	for path := range s.nodes {
+		if !slices.Contains(keep, path) {
+			delete(s.nodes, path)
+		}
+	}
+	for path := range s.children {
+		if !slices.Contains(keep, path) {
+			delete(s.children, path)
+		}
+	}
 }

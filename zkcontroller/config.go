@@ -1,0 +1,92 @@
+package zkcontroller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+// Config is a candidate. ID and Servers must be set; every other zero value is
+// Kafka's default.
+type Config struct {
+	ID        kafka.BrokerID
+	Servers   []string         // of ZooKeeper, host:port
+	Dedicated []kafka.BrokerID // brokers that get no replicas; the same at all candidates
+
+	SessionTimeout  time.Duration // zookeeper.session.timeout.ms, 18 s
+	MaxInFlight     int           // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
+	UnfencedWrites  bool          // true is Kafka before 2.1
+	PerPartition    bool          // true is Kafka before 1.1: one request for each partition
+	MaxRequestBytes int           // jute.maxbuffer of the servers; 1 MiB less one
+
+	Listener      string        // inter.broker.listener.name, or that of the control plane; PLAINTEXT
+	SocketTimeout time.Duration // controller.socket.timeout.ms, 30 s
+	RetryBackoff  time.Duration // between tries of one request to a broker, 100 ms
+
+	DefaultPartitions  int32 // num.partitions, 1
+	DefaultReplication int16 // default.replication.factor, 1
+	UncleanElection    bool  // unclean.leader.election.enable
+	NoDeletion         bool  // delete.topic.enable=false
+
+	// NoRebalance is auto.leader.rebalance.enable=false. Otherwise leaders move
+	// back first after RebalanceDelay, then every RebalanceInterval.
+	NoRebalance       bool
+	RebalanceDelay    time.Duration // 5 s
+	RebalanceInterval time.Duration // leader.imbalance.check.interval.seconds, 300 s
+	ImbalancePercent  int           // leader.imbalance.per.broker.percentage, 10
+
+	Seed   uint64        // of placement and topic ids; 0 draws one
+	Trace  *trace.Writer // nil writes none
+	Logger *slog.Logger  // nil discards
+
+	// DialZooKeeper and DialBroker replace plain TCP, for TLS, tests and faults.
+	DialZooKeeper func(network, addr string, timeout time.Duration) (net.Conn, error)
+	DialBroker    func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+func (c *Config) setDefaults() error {
+	var errs []error
+	if c.ID < 0 {
+		errs = append(errs, fmt.Errorf("broker id %d is negative", c.ID))
+	}
+	if len(c.Servers) == 0 {
+		errs = append(errs, errors.New("no ZooKeeper server: name at least one as host:port"))
+	}
+	for _, d := range []struct {
+		name  string
+		value *time.Duration
+		or    time.Duration
+	}{
+		{"SessionTimeout", &c.SessionTimeout, 18 * time.Second},
+		{"SocketTimeout", &c.SocketTimeout, 30 * time.Second},
+		{"RetryBackoff", &c.RetryBackoff, 100 * time.Millisecond},
+		{"RebalanceDelay", &c.RebalanceDelay, 5 * time.Second},
+		{"RebalanceInterval", &c.RebalanceInterval, 300 * time.Second},
+	} {
+		if *d.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is %v, it must not be negative", d.name, *d.value))
+		}
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	if c.MaxInFlight < 0 || c.MaxRequestBytes < 0 {
+		errs = append(errs, errors.New("MaxInFlight and MaxRequestBytes must not be negative"))
+	}
+	if c.Listener == "" {
+		c.Listener = "PLAINTEXT"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("zkcontroller: %w", errors.Join(errs...))
+	}
+	return nil
+}
