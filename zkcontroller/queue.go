@@ -96,10 +96,3 @@ func (q *queue) take(ctx context.Context, timer <-chan time.Time) (event, bool) 
 		}
 	}
 }
-
-// len gives how many events wait.
-func (q *queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.events)
-}

@@ -3,23 +3,37 @@ package zk
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"kbench/internal/zkserver"
 	"kbench/kafka"
 )
 
-// testServer gives the address of a ZooKeeper for the session tests.
+// testServer gives the address of a server for the session tests: the embedded
+// one, or the one that KBENCH_TEST_ZOOKEEPER names as host:port.
 func testServer(t *testing.T) string {
 	t.Helper()
 	if addr := os.Getenv("KBENCH_TEST_ZOOKEEPER"); addr != "" {
 		return addr
 	}
-	t.Skip("SKIPPED: no server: set KBENCH_TEST_ZOOKEEPER to host:port of a ZooKeeper")
-	return ""
+	srv, err := zkserver.New(zkserver.Config{DataDir: t.TempDir(), TickTime: 100 * time.Millisecond, NoSync: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	t.Cleanup(func() {
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	return srv.Addr().String()
 }
 
 // recorder keeps the events of a session.
@@ -127,9 +141,16 @@ func (c *cableConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+var servers sync.Map // test name to address
+
 func connect(t *testing.T, cfg Config) *Session {
 	t.Helper()
-	cfg.Servers = []string{testServer(t)}
+	addr, ok := servers.Load(t.Name())
+	if !ok {
+		addr = testServer(t)
+		servers.Store(t.Name(), addr)
+	}
+	cfg.Servers = []string{addr.(string)}
 	if cfg.SessionTimeout == 0 {
 		cfg.SessionTimeout = 2 * time.Second
 	}
