@@ -161,9 +161,6 @@ func (l *Log) truncate(offset kafka.Offset) error {
 	}
 	end := active.end
 	i := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })
-	if end == l.start && i == 0 && len(l.epochs) > 0 && l.epochs[0].Start == end && l.start > 0 {
-		i = 1 // the epoch of the snapshot that the log begins with
-	}
 	l.epochs = l.epochs[:i]
 	l.synced = min(l.synced, end)
 	if err := l.syncFile(active.file); err != nil {
@@ -211,7 +208,11 @@ func (l *Log) DropPrefix(offset kafka.Offset) (kafka.Offset, error) {
 		l.segments = l.segments[1:]
 		l.start = l.segments[0].base
 	}
-	for len(l.epochs) > 1 && l.epochs[1].Start <= l.start {
+	for len(l.epochs) > 0 && l.epochs[0].Start < l.start {
+		l.before = l.epochs[0].Epoch
+		if len(l.epochs) > 1 && l.epochs[1].Start > l.start || len(l.epochs) == 1 {
+			break
+		}
 		l.epochs = l.epochs[1:]
 	}
 	return l.start, nil

@@ -43,10 +43,12 @@ type Log struct {
 	mu        sync.RWMutex
 	segments  []*segment // by base offset, the last is written to; never empty
 	start     kafka.Offset
+	before    kafka.LeaderEpoch // of the record before start
 	epochs    []EpochStart
 	snapshots []SnapshotID // by end offset
 	synced    kafka.Offset
 	dirDirty  bool
+	closed    bool
 	failed    error // the first failed write or fsync: final
 }
 
@@ -167,19 +169,24 @@ func (l *Log) alignWithSnapshots() error {
 	if l.start > 0 && (!has || latest.EndOffset < l.start) {
 		return fmt.Errorf("%w: %s begins at offset %d and no snapshot holds what came before: files are missing", ErrCorrupt, l.segments[0].path, l.start)
 	}
-	l.noteSnapshotEpoch()
+	l.before = l.epochBeforeStart()
 	return nil
 }
 
-// noteSnapshotEpoch adds the epoch of the snapshot that the log begins with,
-// which no batch of the log may have.
-func (l *Log) noteSnapshotEpoch() {
+// epochBeforeStart is the epoch of the snapshot that ends where the log
+// begins. Where none does, because the log goes further back than the
+// snapshot, the first batch's own is as good: no replica can hold another
+// record before it in that epoch.
+func (l *Log) epochBeforeStart() kafka.LeaderEpoch {
 	for _, id := range l.snapshots {
-		if id.EndOffset == l.start && l.start > 0 && (len(l.epochs) == 0 || l.epochs[0].Epoch > id.Epoch) {
-			l.epochs = append([]EpochStart{{id.Epoch, l.start}}, l.epochs...)
-			return
+		if l.start > 0 && id.EndOffset == l.start {
+			return id.Epoch
 		}
 	}
+	if l.start > 0 && len(l.epochs) > 0 {
+		return l.epochs[0].Epoch
+	}
+	return 0
 }
 
 // restart drops every segment and begins an empty one where id ends.
@@ -194,10 +201,7 @@ func (l *Log) restart(id SnapshotID) error {
 	if err != nil {
 		return err
 	}
-	l.segments, l.start, l.epochs = []*segment{s}, id.EndOffset, nil
-	if id.EndOffset > 0 {
-		l.epochs = []EpochStart{{id.Epoch, id.EndOffset}}
-	}
+	l.segments, l.start, l.before, l.epochs = []*segment{s}, id.EndOffset, id.Epoch, nil
 	return l.syncDir()
 }
 
@@ -234,8 +238,16 @@ func (l *Log) LastEpoch() kafka.LeaderEpoch {
 	return l.lastEpoch()
 }
 
-// Epochs gives a copy of where each epoch in the log begins, ascending. After
-// a snapshot was loaded its epoch begins at the log start.
+// StartEpoch is the epoch of the record before the log start; 0 where the log
+// begins at offset 0.
+func (l *Log) StartEpoch() kafka.LeaderEpoch {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.before
+}
+
+// Epochs gives a copy of where each epoch of the records held begins,
+// ascending. The first may begin before the log start.
 func (l *Log) Epochs() []EpochStart {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -253,7 +265,7 @@ func (l *Log) lastEpoch() kafka.LeaderEpoch {
 	if n := len(l.epochs); n > 0 {
 		return l.epochs[n-1].Epoch
 	}
-	return 0
+	return l.before
 }
 
 // Read gives whole batches as they are on disk, from the one that holds offset:
@@ -277,6 +289,10 @@ func (l *Log) Read(offset kafka.Offset, maxBytes int) ([]byte, error) {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
 	if l.failed == nil {
 		l.failed = errors.New("the log is closed")
 	}
@@ -289,4 +305,15 @@ func (l *Log) closeFiles() error {
 		errs = append(errs, s.file.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// SizeBytes is the size of all segments.
+func (l *Log) SizeBytes() int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var n int64
+	for _, s := range l.segments {
+		n += s.size
+	}
+	return n
 }

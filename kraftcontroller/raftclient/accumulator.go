@@ -1,0 +1,124 @@
+package raftclient
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/metalog"
+)
+
+const (
+	// maxBatchBytes is Kafka's largest batch of the metadata log.
+	maxBatchBytes = 8 << 20
+	// maxWaiting bounds the batches that wait to be written, as Kafka's pool.
+	maxWaiting = 10
+)
+
+// accumulator gathers the appends of one leader epoch into batches. Offsets
+// are given out at once, so that a controller can replay what it wrote before
+// it is durable; the machine must give the same ones when the batch is drained,
+// which holds because nothing else appends in an epoch once its LeaderChange
+// is in.
+type accumulator struct {
+	linger time.Duration
+	now    func() time.Time
+	wake   func() // tells the owner that there is something to drain, or a new deadline
+
+	mu      sync.Mutex
+	open    bool
+	epoch   kafka.LeaderEpoch
+	next    kafka.Offset
+	waiting []*pendingBatch // all but the last are full
+}
+
+type pendingBatch struct {
+	base    kafka.Offset
+	epoch   kafka.LeaderEpoch
+	records []metalog.Record
+	bytes   int
+	due     time.Time
+	full    bool
+}
+
+// begin starts an epoch whose next offset is next.
+func (a *accumulator) begin(epoch kafka.LeaderEpoch, next kafka.Offset) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open, a.epoch, a.next, a.waiting = true, epoch, next, nil
+}
+
+// end drops what was not drained: it was never promised to be durable.
+func (a *accumulator) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open, a.waiting = false, nil
+}
+
+// append adds values as records of one batch and gives the last one's offset.
+func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.open || epoch != a.epoch {
+		return kafka.NoOffset, fmt.Errorf("append in epoch %d: %w", epoch, kafka.NotLeaderOrFollower)
+	}
+	b, err := a.room(values)
+	if err != nil {
+		return kafka.NoOffset, err
+	}
+	for _, v := range values {
+		r := metalog.Record{Value: v}
+		b.bytes += metalog.RecordBytes(len(b.records), r)
+		b.records = append(b.records, r)
+	}
+	a.next += kafka.Offset(len(values))
+	if len(b.records) == len(values) || b.due.Compare(a.now()) <= 0 {
+		a.wake()
+	}
+	return a.next - 1, nil
+}
+
+// room gives the open batch if the values fit into it, else a new one.
+func (a *accumulator) room(values [][]byte) (*pendingBatch, error) {
+	size := 0
+	for i, v := range values {
+		size += metalog.RecordBytes(i, metalog.Record{Value: v}) + 4 // a later place in the batch takes up to 4 bytes more
+	}
+	switch {
+	case len(values) == 0:
+		return nil, fmt.Errorf("append: no records")
+	case size > maxBatchBytes-metalog.HeaderBytes:
+		return nil, fmt.Errorf("append: %d records of %d bytes do not fit one batch of %d: %w", len(values), size, maxBatchBytes, kafka.RecordListTooLarge)
+	}
+	if n := len(a.waiting); n > 0 {
+		last := a.waiting[n-1]
+		if last.bytes+size <= maxBatchBytes {
+			return last, nil
+		}
+		last.full = true
+	}
+	if len(a.waiting) >= maxWaiting {
+		return nil, fmt.Errorf("append: %d batches wait to be written: %w", maxWaiting, kafka.PolicyViolation)
+	}
+	b := &pendingBatch{base: a.next, epoch: a.epoch, bytes: metalog.HeaderBytes, due: a.now().Add(a.linger)}
+	a.waiting = append(a.waiting, b)
+	return b, nil
+}
+
+// drain takes out what is full or due. It also gives when the next batch is
+// due, zero where none waits.
+func (a *accumulator) drain() (ready []*pendingBatch, due time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	for len(a.waiting) > 0 {
+		b := a.waiting[0]
+		if !b.full && b.due.After(now) {
+			return ready, b.due
+		}
+		ready = append(ready, b)
+		a.waiting = a.waiting[1:]
+	}
+	return ready, time.Time{}
+}

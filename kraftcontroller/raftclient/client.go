@@ -1,0 +1,280 @@
+package raftclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raft"
+)
+
+// inboxSize bounds what waits for the machine; senders wait for room.
+const inboxSize = 256
+
+// ErrClosed is the error of calls on a client that does not run any more.
+var ErrClosed = errors.New("the raft client has stopped")
+
+// Client is one node of the quorum. New opens its directory; Run does the
+// rest. Methods may be called from any goroutine.
+type Client struct {
+	cfg     Config
+	voter   bool
+	origin  time.Time // the machine's time 0
+	machine *raft.Machine
+	dir     *metalog.Directory // nil in memory
+	log     *metalog.Log
+	quorum  string // the path of quorum-state
+
+	inbox    chan event
+	flush    chan uint64 // to the syncing goroutine; one at a time
+	flushed  chan flushResult
+	drainNow chan struct{}
+	acc      *accumulator
+	peers    map[kafka.BrokerID]*peer
+	ids      atomic.Uint64
+
+	// Owned by Run's goroutine.
+	calls     map[uint64]*call
+	flushing  bool
+	receiving *metalog.SnapshotReceiver
+	lastRead  readCache
+	owned     []raft.Input // made by carrying out effects, stepped before anything else
+
+	mu    sync.Mutex
+	state state
+	wake  chan struct{} // to the delivering goroutine
+
+	running  atomic.Bool
+	stopped  chan struct{} // closed when Run is over
+	stopOnce sync.Once
+	fatal    chan error // from the other goroutines, capacity 1
+}
+
+// event is an input on its way to the machine; call is set for a Request. With
+// do it is something else for the goroutine that owns the log.
+type event struct {
+	in   raft.Input
+	call *call
+	do   func() error
+}
+
+// state is what other goroutines see of the machine.
+type state struct {
+	role raft.Role
+	hw   kafka.Offset // NoOffset where unknown
+	end  kafka.Offset
+}
+
+type flushResult struct {
+	seq uint64
+	err error
+}
+
+// readCache holds what was last read for a fetch: replicas ask for the same
+// tail at about the same time.
+type readCache struct {
+	from, end kafka.Offset
+	maxBytes  int32
+	raw       []byte
+}
+
+// New opens the data directory and recovers the log. Close releases them if
+// Run is never called.
+func New(cfg Config) (*Client, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("raft client %d: %w", cfg.NodeID, err)
+	}
+	cfg.defaults()
+	c := &Client{
+		cfg: cfg, voter: cfg.isVoter(), origin: cfg.Now(),
+		inbox: make(chan event, inboxSize), flush: make(chan uint64, 1), flushed: make(chan flushResult, 1),
+		drainNow: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		calls: map[uint64]*call{}, stopped: make(chan struct{}), fatal: make(chan error, 1),
+	}
+	c.acc = &accumulator{linger: cfg.AppendLinger, now: cfg.Now, wake: func() { signal(c.drainNow) }}
+	if err := c.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("raft client %d: %w", cfg.NodeID, err), c.closeFiles())
+	}
+	c.peers = newPeers(c)
+	c.publish()
+	return c, nil
+}
+
+// open opens the files and makes the machine from what they hold.
+func (c *Client) open() error {
+	logCfg := metalog.Config{FS: c.cfg.FS, SegmentBytes: c.cfg.SegmentBytes, NoSync: !c.voter, Logger: c.cfg.Logger}
+	if c.cfg.Dir == "" {
+		c.cfg.FS = &metalog.MemFS{}
+		logCfg.FS, logCfg.Dir, logCfg.SegmentBytes = c.cfg.FS, metalog.PartitionDir, 1<<20
+		c.quorum = filepath.Join(logCfg.Dir, "quorum-state")
+	} else {
+		var err error
+		if c.dir, err = metalog.OpenDirectory(c.cfg.FS, c.cfg.Dir, c.cfg.ClusterID, c.cfg.NodeID); err != nil {
+			return err
+		}
+		logCfg.Dir, c.quorum = c.dir.LogDir(), c.dir.QuorumStatePath()
+	}
+	var err error
+	if c.log, err = metalog.Open(logCfg); err != nil {
+		return err
+	}
+	p, err := c.persisted()
+	if err != nil {
+		return err
+	}
+	c.machine, err = raft.New(c.cfg.machine(), p)
+	return err
+}
+
+func (c *Client) persisted() (raft.Persisted, error) {
+	p := raft.Persisted{
+		QuorumState: raft.EmptyQuorumState(),
+		LogStart:    c.log.StartOffset(), StartEpoch: c.log.StartEpoch(), LogEnd: c.log.EndOffset(),
+	}
+	qs, ok, err := metalog.ReadQuorumState(c.cfg.FS, c.quorum)
+	if err != nil {
+		return p, err
+	}
+	if ok {
+		p.QuorumState = raft.QuorumState{
+			LeaderID: qs.Leader, LeaderEpoch: qs.Epoch,
+			VotedKey: raft.ReplicaKey{ID: qs.Voted, DirectoryID: qs.VotedDirectory},
+		}
+	}
+	for _, e := range c.log.Epochs() {
+		p.Epochs = append(p.Epochs, raft.EpochStart(e))
+	}
+	if id, ok := c.log.LatestSnapshot(); ok {
+		p.Snapshot = raft.SnapshotID(id)
+	}
+	return p, nil
+}
+
+// Append adds values, encoded metadata records, as records of one batch in the
+// epoch that this node leads, and gives the last one's offset at once: they are
+// neither written nor committed yet. It fails with NOT_LEADER_OR_FOLLOWER when
+// the node does not lead that epoch. The values are the client's afterwards.
+func (c *Client) Append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset, error) {
+	return c.acc.append(epoch, values)
+}
+
+// Resign gives up the leadership of epoch and hands over; in any other state it
+// does nothing.
+func (c *Client) Resign(ctx context.Context, epoch kafka.LeaderEpoch) error {
+	return c.post(ctx, raft.Resign{Epoch: epoch})
+}
+
+// Shutdown leaves in good order: a leader sends EndQuorumEpoch and answers
+// votes until a successor is known or ctx ends. Run then returns nil.
+func (c *Client) Shutdown(ctx context.Context) error {
+	timeout := 10 * time.Second
+	if d, ok := ctx.Deadline(); ok {
+		timeout = time.Until(d)
+	}
+	if !c.running.Load() {
+		return nil
+	}
+	if err := c.post(ctx, raft.Shutdown{Timeout: max(timeout, 0)}); err != nil {
+		if errors.Is(err, ErrClosed) {
+			return nil
+		}
+		return err
+	}
+	select {
+	case <-c.stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the raft client to stop: %w", ctx.Err())
+	}
+}
+
+// Leader is who leads, as far as this node knows; it may run ahead of what the
+// Listener was told.
+func (c *Client) Leader() LeaderAndEpoch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return LeaderAndEpoch{c.state.role.LeaderID, c.state.role.Epoch}
+}
+
+// HighWatermark is the end of what is known to be committed, NoOffset where
+// unknown.
+func (c *Client) HighWatermark() kafka.Offset {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.hw
+}
+
+// LogEndOffset is the end of the log, without what waits in the accumulator.
+func (c *Client) LogEndOffset() kafka.Offset {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.end
+}
+
+// Role is where this node stands in the quorum.
+func (c *Client) Role() raft.Role {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.role
+}
+
+// post hands an input to the machine.
+func (c *Client) post(ctx context.Context, in raft.Input) error {
+	return c.send(ctx, event{in: in})
+}
+
+func (c *Client) send(ctx context.Context, e event) error {
+	select {
+	case c.inbox <- e:
+		return nil
+	case <-c.stopped:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// fail stops the client from another goroutine; the first error counts.
+func (c *Client) fail(err error) {
+	select {
+	case c.fatal <- err:
+	default:
+	}
+}
+
+// Close releases the directory of a client that was never run.
+func (c *Client) Close() error {
+	if c.running.Load() {
+		return errors.New("the raft client runs: end its context instead")
+	}
+	c.stopOnce.Do(func() { close(c.stopped) })
+	return c.closeFiles()
+}
+
+func (c *Client) closeFiles() error {
+	var errs []error
+	if c.receiving != nil {
+		errs = append(errs, c.receiving.Close())
+	}
+	if c.log != nil {
+		errs = append(errs, c.log.Close())
+	}
+	if c.dir != nil {
+		errs = append(errs, c.dir.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// signal wakes a goroutine that waits on a channel of capacity 1.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

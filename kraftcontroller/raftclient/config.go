@@ -1,0 +1,169 @@
+package raftclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raft"
+)
+
+// DefaultAppendLinger is Kafka's controller.quorum.append.linger.ms.
+const DefaultAppendLinger = 25 * time.Millisecond
+
+// ControllerListener is the listener name that is told to other nodes.
+const ControllerListener = "CONTROLLER"
+
+// Voter is a member of the static voter set and where it listens.
+type Voter struct {
+	ID   kafka.BrokerID
+	Host string
+	Port uint16
+}
+
+// Addr gives host:port.
+func (v Voter) Addr() string { return kafka.Endpoint{Host: v.Host, Port: v.Port}.Addr() }
+
+// LeaderAndEpoch is who leads the quorum in an epoch: -1 while nobody is known
+// to.
+type LeaderAndEpoch struct {
+	Leader kafka.BrokerID
+	Epoch  kafka.LeaderEpoch
+}
+
+// Listener hears what the quorum committed. Its methods are called one at a
+// time on one goroutine of the client, and may take their time. An error is
+// final: the client stops and Run returns it.
+type Listener interface {
+	// HandleCommit gets committed batches in order and without gaps, each
+	// once. Control batches are among them, since they take offsets too; their
+	// records are not metadata. The records alias a buffer that is never
+	// written again.
+	HandleCommit(batches []metalog.Batch) error
+	// HandleLoadSnapshot replaces all state by the snapshot's; batches go on at
+	// its end offset. The client closes the reader afterwards.
+	HandleLoadSnapshot(r *metalog.SnapshotReader) error
+	// HandleLeaderChange tells of a new epoch or leader. This node hears that
+	// it leads only once everything up to the start of its own epoch was
+	// handed to HandleCommit (KAFKA-15345); intermediate leaders may be left
+	// out, epochs never go back.
+	HandleLeaderChange(LeaderAndEpoch)
+}
+
+// Config says who a node is. Zero durations mean Kafka's defaults, see
+// raft.Config, except AppendLinger.
+type Config struct {
+	NodeID    kafka.BrokerID
+	ClusterID string
+	// Voters is the static voter set. The node is an observer if it is not in
+	// it.
+	Voters   []Voter
+	Listener Listener
+	// Dir is the data directory, made where absent. Empty keeps the log in
+	// memory, only what the Listener has not seen yet: for observers only, who
+	// fetch a snapshot or the whole log again after a restart.
+	Dir string
+	FS  metalog.FS // nil: the machine's file system
+	// SegmentBytes is the size of a log file; 0 means Kafka's.
+	SegmentBytes int64
+	// RetentionBytes is how much log may be kept below the latest snapshot;
+	// 0 means Kafka's 100 MiB.
+	RetentionBytes int64
+
+	// AppendLinger is how long an append waits for company before it is
+	// written. 0 writes at once; DefaultAppendLinger is Kafka's.
+	AppendLinger       time.Duration
+	ElectionTimeout    time.Duration
+	FetchTimeout       time.Duration
+	ElectionBackoffMax time.Duration
+	RequestTimeout     time.Duration
+	RetryBackoff       time.Duration
+	FetchMaxWait       time.Duration
+
+	HWPush         bool // KIP-1166, Fetch version 18
+	DisablePreVote bool // Kafka before 4.0
+
+	Seed   uint64 // of the election timeouts; 0 takes one from the node id and the clock
+	Logger *slog.Logger
+	Trace  *trace.Writer // nil: none
+	Now    func() time.Time
+	// Dial opens connections to voters; nil dials TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+func (c *Config) defaults() {
+	if c.FS == nil {
+		c.FS = metalog.OS()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = raft.DefaultRequestTimeout
+	}
+	if c.FetchMaxWait == 0 {
+		c.FetchMaxWait = raft.DefaultFetchMaxWait
+		if c.FetchTimeout > 0 { // a parked fetch must not look like a dead leader
+			c.FetchMaxWait = min(c.FetchMaxWait, c.FetchTimeout/2)
+		}
+	}
+	if c.RetentionBytes == 0 {
+		c.RetentionBytes = 100 << 20
+	}
+	if c.Seed == 0 {
+		c.Seed = uint64(c.Now().UnixNano())
+	}
+}
+
+func (c *Config) check() error {
+	var faults []error
+	if c.Listener == nil {
+		faults = append(faults, errors.New("no Listener"))
+	}
+	if c.Dir == "" && c.isVoter() {
+		faults = append(faults, fmt.Errorf("node %d is a voter and needs a data directory: a vote in memory is forgotten in a crash", c.NodeID))
+	}
+	for _, v := range c.Voters {
+		if v.Host == "" || v.Port == 0 {
+			faults = append(faults, fmt.Errorf("voter %d has no address", v.ID))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c *Config) isVoter() bool {
+	for _, v := range c.Voters {
+		if v.ID == c.NodeID {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Config) machine() raft.Config {
+	m := raft.Config{
+		NodeID: c.NodeID, ClusterID: c.ClusterID,
+		ElectionTimeout: c.ElectionTimeout, FetchTimeout: c.FetchTimeout,
+		ElectionBackoffMax: c.ElectionBackoffMax, RequestTimeout: c.RequestTimeout,
+		RetryBackoff: c.RetryBackoff, FetchMaxWait: c.FetchMaxWait,
+		DisablePreVote: c.DisablePreVote, HWPush: c.HWPush,
+		NoFlush: !c.isVoter(),
+		Seed:    [2]uint64{c.Seed, uint64(c.NodeID)},
+	}
+	for _, v := range c.Voters {
+		m.Voters = append(m.Voters, raft.Voter{
+			ReplicaKey: raft.ReplicaKey{ID: v.ID},
+			Endpoints:  []kafka.Endpoint{{Listener: ControllerListener, Host: v.Host, Port: v.Port}},
+		})
+	}
+	return m
+}

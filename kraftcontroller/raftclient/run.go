@@ -1,0 +1,182 @@
+package raftclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/raft"
+)
+
+// errShutdown ends Run in good order.
+var errShutdown = errors.New("shut down")
+
+// Run steps the machine until ctx ends, Shutdown is done, or something fatal
+// happens, which it returns: a broken invariant, a failed write or fsync, an
+// error of the Listener. It joins its goroutines and closes the log before it
+// returns, without a last fsync: a client whose ctx ends is like one that
+// crashed. It runs once.
+func (c *Client) Run(ctx context.Context) error {
+	if c.running.Swap(true) {
+		return errors.New("the raft client was run before")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for _, p := range c.peers {
+		wg.Go(func() { p.fetch.run(ctx) })
+		wg.Go(func() { p.rpc.run(ctx) })
+	}
+	wg.Go(func() { c.syncLoop(ctx) })
+	wg.Go(func() { c.deliverLoop(ctx) })
+
+	err := c.loop(ctx)
+	c.acc.end()
+	cancel()
+	c.stopOnce.Do(func() { close(c.stopped) })
+	wg.Wait()
+	if closeErr := c.closeFiles(); err == nil {
+		err = closeErr
+	}
+	if errors.Is(err, errShutdown) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("raft client %d: %w", c.cfg.NodeID, err)
+	}
+	return nil
+}
+
+// loop is the goroutine that owns the machine.
+func (c *Client) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	deadline, err := c.settle(c.step(raft.Tick{}))
+	for err == nil {
+		timer.Reset(c.until(deadline))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err = <-c.fatal:
+			continue
+		case r := <-c.flushed:
+			deadline, err = c.flushDone(r)
+		case <-c.drainNow:
+		case e := <-c.inbox:
+			deadline, err = c.take(e, deadline)
+		case <-timer.C:
+			deadline, err = c.step(raft.Tick{})
+		}
+		deadline, err = c.settle(deadline, err)
+	}
+	return err
+}
+
+// take handles what another goroutine sent.
+func (c *Client) take(e event, deadline time.Duration) (time.Duration, error) {
+	if e.do != nil {
+		return deadline, e.do()
+	}
+	if e.call != nil {
+		c.calls[e.call.id] = e.call
+	}
+	return c.step(e.in)
+}
+
+// settle steps what carrying out effects left behind, and writes the batches
+// that are due, until there is none. Each round takes an input that the round
+// before made, or a batch, so it ends.
+func (c *Client) settle(deadline time.Duration, err error) (time.Duration, error) {
+	for err == nil {
+		for err == nil && len(c.owned) > 0 {
+			in := c.owned[0]
+			c.owned = c.owned[1:]
+			deadline, err = c.step(in)
+		}
+		if err != nil {
+			break
+		}
+		deadline, err = c.drain(deadline)
+		if len(c.owned) == 0 {
+			break
+		}
+	}
+	return deadline, err
+}
+
+// until is how long the loop may wait: for the machine's deadline or for the
+// accumulator's.
+func (c *Client) until(deadline time.Duration) time.Duration {
+	wait := time.Hour
+	if deadline != raft.Never {
+		wait = min(wait, deadline-c.now())
+	}
+	return max(wait, 0)
+}
+
+func (c *Client) now() time.Duration { return c.cfg.Now().Sub(c.origin) }
+
+// step hands one input to the machine and carries out what it asks.
+func (c *Client) step(in raft.Input) (time.Duration, error) {
+	fx, deadline := c.machine.Step(c.now(), in)
+	if cancel, ok := in.(raft.Cancel); ok {
+		delete(c.calls, cancel.ID)
+	}
+	return deadline, c.carryOut(fx)
+}
+
+func (c *Client) flushDone(r flushResult) (time.Duration, error) {
+	c.flushing = false
+	if r.err != nil {
+		return 0, r.err
+	}
+	return c.step(raft.FlushDone{Seq: r.seq})
+}
+
+// drain writes the batches that are due and gives the next deadline.
+func (c *Client) drain(deadline time.Duration) (time.Duration, error) {
+	ready, due := c.acc.drain()
+	for _, b := range ready {
+		var err error
+		in := raft.Append{Epoch: b.epoch, Count: int32(len(b.records)), Records: b}
+		if deadline, err = c.step(in); err != nil {
+			return 0, err
+		}
+	}
+	if !due.IsZero() {
+		deadline = min(deadline, due.Sub(c.origin))
+	}
+	return deadline, nil
+}
+
+// syncLoop makes the log durable beside the machine, one flush at a time.
+func (c *Client) syncLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case seq := <-c.flush:
+			c.flushed <- flushResult{seq, c.log.Flush()}
+		}
+	}
+}
+
+// publish shows the machine's state to the other goroutines.
+func (c *Client) publish() {
+	c.mu.Lock()
+	c.state = state{role: c.machine.Role(), hw: c.machine.HighWatermark(), end: c.machine.LogEnd()}
+	c.mu.Unlock()
+	signal(c.wake)
+}
+
+func (c *Client) view() state {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (s state) leads(id kafka.BrokerID) bool {
+	return s.role.State == raft.Leader && s.role.LeaderID == id
+}

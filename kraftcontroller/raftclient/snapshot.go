@@ -1,0 +1,58 @@
+package raftclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raft"
+)
+
+// NewSnapshot begins a snapshot of the state that the Listener has at
+// id.EndOffset, which must be the end of a committed batch; lastTimestamp is
+// that batch's. The caller writes it on any goroutine and hands it to
+// FinishSnapshot, or closes it.
+func (c *Client) NewSnapshot(id metalog.SnapshotID, lastTimestamp int64) (*metalog.SnapshotWriter, error) {
+	if hw := c.HighWatermark(); id.EndOffset > hw {
+		return nil, fmt.Errorf("snapshot %v is above the high watermark %d", id, hw)
+	}
+	if latest, ok := c.log.LatestSnapshot(); ok && latest.Compare(id) >= 0 {
+		return nil, fmt.Errorf("snapshot %v is not newer than %v", id, latest)
+	}
+	if err := c.log.CheckSnapshotID(id); err != nil {
+		return nil, err
+	}
+	return c.log.NewSnapshot(id, lastTimestamp)
+}
+
+// FinishSnapshot makes the snapshot durable and the quorum's, and drops what is
+// older where more than RetentionBytes of log are kept.
+func (c *Client) FinishSnapshot(ctx context.Context, w *metalog.SnapshotWriter) error {
+	if err := errors.Join(w.Freeze(), w.Close()); err != nil {
+		return err
+	}
+	return c.send(ctx, event{do: func() error { return c.snapshotTaken(w.ID()) }})
+}
+
+// snapshotTaken tells the machine and drops old log, on the goroutine that
+// also reads it for fetches. One that a fetched snapshot has overtaken is
+// nobody's business any more.
+func (c *Client) snapshotTaken(id metalog.SnapshotID) error {
+	if id.EndOffset < c.machine.LogStart() {
+		return nil
+	}
+	c.owned = append(c.owned, raft.SnapshotTaken{ID: raft.SnapshotID(id)})
+	if c.log.SizeBytes() <= c.cfg.RetentionBytes {
+		return nil
+	}
+	before := c.log.StartOffset()
+	start, err := c.log.DeleteSnapshotsBefore(id)
+	if err != nil {
+		return err
+	}
+	if start > before {
+		c.owned = append(c.owned, raft.LogStartMoved{Offset: start})
+	}
+	return nil
+}
