@@ -163,6 +163,9 @@ func (w WriteResult) String() string {
 
 // readStates reads the state znodes of partitions.
 func (m *Machine) readStates(f *flow, ps []*partition) ([]StateRead, error) {
+	if len(ps) == 0 {
+		return nil, nil
+	}
 	b := &ReadStates{Partitions: make([]kafka.TopicPartition, len(ps))}
 	for i, p := range ps {
 		b.Partitions[i] = p.tp()
