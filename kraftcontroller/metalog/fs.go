@@ -60,6 +60,11 @@ func (f osFile) Size() (int64, error) {
 
 func (osFS) Open(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, os.ErrPermission) { // Kafka's snapshots are read-only
+		if ro, roErr := os.Open(name); roErr == nil {
+			f, err = ro, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,181 @@
+package metalog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func addGolden(f *testing.F, pattern string) {
+	for _, dir := range goldens {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(names) == 0 {
+			f.Fatalf("no golden file %s: %v", pattern, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+}
+
+// FuzzReadBatch: no panic, and what is decoded encodes to something that
+// decodes to the same.
+func FuzzReadBatch(f *testing.F) {
+	addGolden(f, PartitionDir+"/*.log")
+	f.Add(batch(f, 0, 1, 3))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		b, rest, err := ReadBatch(raw)
+		if err != nil {
+			if !errors.Is(err, ErrShort) && !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("error of no kind: %v", err)
+			}
+			return
+		}
+		if b.SizeBytes+len(rest) != len(raw) {
+			t.Fatal("bytes got lost")
+		}
+		once, err := b.Append(nil)
+		if err != nil {
+			return // larger than a batch may be when written plainly
+		}
+		again, _, err := ReadBatch(once)
+		if err != nil {
+			t.Fatalf("own encoding: %v", err)
+		}
+		twice, err := again.Append(nil)
+		if err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("not a fixed point: %v", err)
+		}
+	})
+}
+
+// FuzzSnapshot: any file is read to its end or to an error.
+func FuzzSnapshot(f *testing.F) {
+	addGolden(f, PartitionDir+"/*.checkpoint")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		fs := &MemFS{}
+		id := SnapshotID{EndOffset: 5, Epoch: 1}
+		l := mustOpen(t, Config{FS: fs, Dir: testDir})
+		rec, err := l.ReceiveSnapshot(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rec.Append(raw); err != nil {
+			t.Fatal(err)
+		}
+		frozen := rec.Freeze()
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := l.LatestSnapshot(); ok != (frozen == nil) {
+			t.Fatalf("frozen: %v, listed: %v", frozen, ok)
+		}
+		if frozen != nil {
+			return
+		}
+		r, err := l.OpenSnapshot(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for {
+			if _, err := r.Next(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				t.Fatalf("a snapshot that was taken does not read: %v", err)
+			}
+		}
+	})
+}
+
+// FuzzOpen: recovery of any bytes ends in an error or in a log that opens again
+// without a change.
+func FuzzOpen(f *testing.F) {
+	addGolden(f, PartitionDir+"/*.log")
+	good := append(batch(f, 0, 1, 3), batch(f, 3, 2, 1)...)
+	f.Add(good)
+	f.Add(good[:len(good)-3])
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		fs := &MemFS{}
+		file, _ := fs.Open(filepath.Join(testDir, segmentName(0)))
+		file.WriteAt(raw, 0)
+		cfg := Config{FS: fs, Dir: testDir}
+		l, err := Open(cfg)
+		if err != nil {
+			return
+		}
+		end := l.EndOffset()
+		for at := l.StartOffset(); at < end; {
+			b, err := l.Read(at, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := ReadBatch(b)
+			if errors.Is(err, ErrCorrupt) {
+				return // the checksum is good but the records are not: a reader's error
+			}
+			if err != nil {
+				t.Fatalf("a recovered batch does not read: %v", err)
+			}
+			at = got.EndOffset()
+		}
+		l.Close()
+		fs.Crash(nil)
+		if l, err = Open(cfg); err != nil || l.EndOffset() != end {
+			t.Fatalf("opened again: %v", err)
+		}
+		l.Close()
+	})
+}
+
+// FuzzQuorumState and FuzzMetaProperties: decoding, then encoding, then
+// decoding gives the same.
+func FuzzQuorumState(f *testing.F) {
+	addGolden(f, PartitionDir+"/quorum-state")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s, err := DecodeQuorumState(raw)
+		if err != nil {
+			return
+		}
+		once, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = DecodeQuorumState(once); err != nil {
+			t.Fatalf("own encoding %q: %v", once, err)
+		}
+		if twice, err := s.Encode(); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("not a fixed point: %q, %q, %v", once, twice, err)
+		}
+	})
+}
+
+func FuzzMetaProperties(f *testing.F) {
+	addGolden(f, metaPropertiesName)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := DecodeMetaProperties(raw)
+		if err != nil {
+			return
+		}
+		if _, err := DecodeMetaProperties(m.Encode()); err != nil && !bytes.ContainsAny(raw, "\\=#!\r\n\v\f\u0085\u00a0") {
+			t.Fatalf("own encoding: %v", err)
+		}
+	})
+}
+
+func FuzzControlRecords(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 2}, LeaderChange{Leader: 1}.Record().Value)
+	f.Add([]byte{0, 0, 0, 3}, SnapshotHeader{LastContainedLogTimestamp: 5}.Record().Value)
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		ControlTypeOf(key)
+		ParseLeaderChange(value)
+		ParseSnapshotHeader(value)
+	})
+}
