@@ -30,7 +30,7 @@ const (
 // zero value is an empty disk without faults. Safe for concurrent use.
 type MemFS struct {
 	// Fault, where set, is asked before each operation and fails it with the
-	// error it gives. Set it before use.
+	// error it gives, or holds it up as a slow disk does. Set it before use.
 	Fault func(op Op, name string) error
 	// LimitBytes is the size of the disk; 0 is without limit. A write that
 	// does not fit writes what fits and fails with ENOSPC.
@@ -54,6 +54,17 @@ func (m *MemFS) init() {
 	}
 }
 
+// lock asks Fault, without the lock, since it may stall as a slow disk does,
+// and takes the lock if the operation may go on.
+func (m *MemFS) lock(op Op, name string) error {
+	if err := m.fault(op, name); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.init()
+	return nil
+}
+
 func (m *MemFS) fault(op Op, name string) error {
 	if m.Fault == nil {
 		return nil
@@ -66,12 +77,10 @@ func (m *MemFS) fault(op Op, name string) error {
 
 // Open gives the file, made empty where absent.
 func (m *MemFS) Open(name string) (File, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.init()
-	if err := m.fault(OpOpen, name); err != nil {
+	if err := m.lock(OpOpen, name); err != nil {
 		return nil, err
 	}
+	defer m.mu.Unlock()
 	name = filepath.Clean(name)
 	f := m.names[name]
 	if f == nil {
@@ -112,12 +121,11 @@ func (m *MemFS) MkdirAll(string) error { return nil }
 
 // Rename moves a file over another.
 func (m *MemFS) Rename(from, to string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	from, to = filepath.Clean(from), filepath.Clean(to)
-	if err := m.fault(OpRename, to); err != nil {
+	if err := m.lock(OpRename, to); err != nil {
 		return err
 	}
+	defer m.mu.Unlock()
 	f := m.names[from]
 	if f == nil {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
@@ -132,12 +140,11 @@ func (m *MemFS) Rename(from, to string) error {
 
 // Remove removes a file.
 func (m *MemFS) Remove(name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	name = filepath.Clean(name)
-	if err := m.fault(OpRemove, name); err != nil {
+	if err := m.lock(OpRemove, name); err != nil {
 		return err
 	}
+	defer m.mu.Unlock()
 	f := m.names[name]
 	if f == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
@@ -149,12 +156,10 @@ func (m *MemFS) Remove(name string) error {
 
 // SyncDir makes the names of dir durable.
 func (m *MemFS) SyncDir(dir string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.init()
-	if err := m.fault(OpSyncDir, dir); err != nil {
+	if err := m.lock(OpSyncDir, dir); err != nil {
 		return err
 	}
+	defer m.mu.Unlock()
 	dir = filepath.Clean(dir)
 	for name := range m.durable {
 		if filepath.Dir(name) == dir && m.names[name] == nil {
@@ -247,11 +252,10 @@ func (h *memHandle) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (h *memHandle) WriteAt(p []byte, off int64) (int, error) {
-	h.fs.mu.Lock()
-	defer h.fs.mu.Unlock()
-	if err := h.fs.fault(OpWrite, h.name); err != nil {
+	if err := h.fs.lock(OpWrite, h.name); err != nil {
 		return 0, err
 	}
+	defer h.fs.mu.Unlock()
 	full := false
 	if grow := off + int64(len(p)) - int64(len(h.file.data)); grow > 0 && h.fs.LimitBytes > 0 && h.fs.used+grow > h.fs.LimitBytes {
 		full = true
@@ -284,22 +288,20 @@ func (h *memHandle) Size() (int64, error) {
 // Truncate is taken as durable at once where it cuts synced bytes: a disk may
 // do so, and a log must stand either.
 func (h *memHandle) Truncate(size int64) error {
-	h.fs.mu.Lock()
-	defer h.fs.mu.Unlock()
-	if err := h.fs.fault(OpWrite, h.name); err != nil {
+	if err := h.fs.lock(OpWrite, h.name); err != nil {
 		return err
 	}
+	defer h.fs.mu.Unlock()
 	h.resize(size)
 	h.file.synced = min(h.file.synced, int(size))
 	return nil
 }
 
 func (h *memHandle) Sync() error {
-	h.fs.mu.Lock()
-	defer h.fs.mu.Unlock()
-	if err := h.fs.fault(OpSync, h.name); err != nil {
+	if err := h.fs.lock(OpSync, h.name); err != nil {
 		return err
 	}
+	defer h.fs.mu.Unlock()
 	h.file.synced = len(h.file.data)
 	return nil
 }

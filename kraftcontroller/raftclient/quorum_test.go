@@ -251,6 +251,11 @@ func (n *node) write(epoch kafka.LeaderEpoch, value string) error {
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for n.client.HighWatermark() <= offset {
+		select {
+		case <-n.client.stopped:
+			return ErrClosed
+		default:
+		}
 		if n.client.Leader().Epoch != epoch || time.Now().After(deadline) {
 			return errors.New("not committed")
 		}

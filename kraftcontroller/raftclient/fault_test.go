@@ -1,0 +1,227 @@
+package raftclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/metalog"
+)
+
+// disks gives every node of a quorum a disk in memory that survives restarts.
+func disks(c *Config, all map[kafka.BrokerID]*metalog.MemFS) {
+	if all[c.NodeID] == nil {
+		all[c.NodeID] = &metalog.MemFS{}
+	}
+	c.FS, c.Dir = all[c.NodeID], fmt.Sprintf("/disk%d", c.NodeID)
+}
+
+// TestPowerCutLosesNothingAcknowledged cuts the power of all nodes at once,
+// which loses every byte not synced and tears what was being written: an
+// acknowledgement before its fsync shows as a lost value.
+func TestPowerCutLosesNothingAcknowledged(t *testing.T) {
+	fs := map[kafka.BrokerID]*metalog.MemFS{}
+	rng := rand.New(rand.NewPCG(1, 2))
+	q := newQuorum(t, 3, func(c *Config) { disks(c, fs) })
+	var want []string
+	for round := range 5 {
+		lead, at := q.leader()
+		for i := range 30 {
+			v := fmt.Sprintf("r%d-%d", round, i)
+			if err := lead.write(at.Epoch, v); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, v)
+		}
+		for range 20 { // written, and never acknowledged
+			if _, err := lead.client.Append(at.Epoch, [][]byte{[]byte("loose")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range q.nodes {
+			n.kill()
+		}
+		for _, v := range q.voters {
+			fs[v.ID].Crash(func(_ string, unsynced int) int { return rng.IntN(unsynced + 1) })
+		}
+		for _, v := range q.voters {
+			q.start(v.ID)
+		}
+		q.leader()
+		for _, n := range q.nodes {
+			held := func() (int, string) {
+				got, _ := n.rec.snapshot()
+				i := 0
+				for _, v := range got {
+					switch {
+					case i < len(want) && v == want[i]:
+						i++
+					case v != "loose":
+						return i, v
+					}
+				}
+				return i, ""
+			}
+			await(t, fmt.Sprintf("node %d to hold the acknowledged values", n.cfg.NodeID), func() bool {
+				i, odd := held()
+				if odd != "" {
+					t.Fatalf("round %d: node %d holds %q after %d acknowledged values", round, n.cfg.NodeID, odd, i)
+				}
+				return i == len(want)
+			})
+		}
+	}
+}
+
+func TestFsyncErrorStopsTheNodeAndAcknowledgesNothing(t *testing.T) {
+	var bad atomic.Bool
+	fs := &metalog.MemFS{Fault: func(op metalog.Op, name string) error {
+		if bad.Load() && op == metalog.OpSync && strings.HasSuffix(name, ".log") {
+			return unix.EIO
+		}
+		return nil
+	}}
+	q := newQuorum(t, 1, func(c *Config) { c.FS, c.Dir = fs, "/disk" })
+	lead, at := q.leader()
+	if err := lead.write(at.Epoch, "good"); err != nil {
+		t.Fatal(err)
+	}
+	bad.Store(true)
+	offset, err := lead.client.Append(at.Epoch, [][]byte{[]byte("bad")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-lead.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the node runs on after a failed fsync")
+	}
+	if !errors.Is(err, unix.EIO) {
+		t.Fatalf("Run gives %v", err)
+	}
+	if hw := lead.client.HighWatermark(); hw > offset {
+		t.Errorf("a record whose fsync failed counts as committed: high watermark %d, offset %d", hw, offset)
+	}
+	if _, err := lead.client.Append(at.Epoch, [][]byte{[]byte("x")}); !errors.Is(err, kafka.NotLeaderOrFollower) {
+		t.Errorf("append after it: %v", err)
+	}
+	lead.done <- nil
+}
+
+func TestFullDiskStopsTheNode(t *testing.T) {
+	fs := &metalog.MemFS{LimitBytes: 4000}
+	q := newQuorum(t, 1, func(c *Config) { c.FS, c.Dir = fs, "/disk" })
+	lead, at := q.leader()
+	var err error
+	for range 200 {
+		if err = lead.write(at.Epoch, strings.Repeat("x", 100)); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		t.Fatal("the disk never filled")
+	}
+	select {
+	case err = <-lead.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the node runs on with a full disk")
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("Run gives %v", err)
+	}
+	lead.done <- nil
+}
+
+type brokenListener struct{ recorder }
+
+func (*brokenListener) HandleCommit([]metalog.Batch) error { return errors.New("cannot replay") }
+
+func TestListenerErrorStopsTheNode(t *testing.T) {
+	l := &brokenListener{}
+	q := newQuorum(t, 1, func(c *Config) { c.Listener = l })
+	n := q.nodes[1]
+	select {
+	case err := <-n.done:
+		if err == nil || !strings.Contains(err.Error(), "cannot replay") || !strings.Contains(err.Error(), "offset 0") {
+			t.Fatalf("Run gives %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the node runs on")
+	}
+	n.done <- nil
+}
+
+// TestStalledDiskOfTheLeader stops the fsyncs of the leader alone: the others' are
+// a majority, and commit without it.
+func TestStalledDiskOfTheLeader(t *testing.T) {
+	stall := make(chan struct{})
+	var stalled atomic.Int32 // the node whose log does not sync
+	fs := map[kafka.BrokerID]*metalog.MemFS{}
+	q := newQuorum(t, 3, func(c *Config) {
+		id := c.NodeID
+		disks(c, fs)
+		fs[id].Fault = func(op metalog.Op, name string) error {
+			if op == metalog.OpSync && strings.HasSuffix(name, ".log") && kafka.BrokerID(stalled.Load()) == id {
+				<-stall
+			}
+			return nil
+		}
+	})
+	defer func() { stalled.Store(0) }()
+	lead, at := q.leader()
+	stalled.Store(int32(lead.cfg.NodeID))
+	// The majority of the others commits without the leader's disk.
+	if err := lead.write(at.Epoch, "by the others"); err != nil {
+		t.Fatal(err)
+	}
+	close(stall)
+	q.awaitAll([]string{"by the others"})
+}
+
+func TestAppendBounds(t *testing.T) {
+	q := newQuorum(t, 1, func(c *Config) { c.AppendLinger = time.Hour })
+	lead, at := q.leader()
+	if _, err := lead.client.Append(at.Epoch, nil); err == nil {
+		t.Error("an empty append was taken")
+	}
+	if _, err := lead.client.Append(at.Epoch, [][]byte{make([]byte, 9<<20)}); !errors.Is(err, kafka.RecordListTooLarge) {
+		t.Errorf("9 MiB: %v", err)
+	}
+	if _, err := lead.client.Append(at.Epoch+1, [][]byte{[]byte("x")}); !errors.Is(err, kafka.NotLeaderOrFollower) {
+		t.Errorf("another epoch: %v", err)
+	}
+	// A full batch does not wait for the linger.
+	var last kafka.Offset
+	for range 9 {
+		var err error
+		if last, err = lead.client.Append(at.Epoch, [][]byte{make([]byte, 1<<20)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "the full batch", func() bool { return lead.client.HighWatermark() > last-2 })
+	if hw := lead.client.HighWatermark(); hw > last {
+		t.Errorf("the open batch did not linger: high watermark %d, last offset %d", hw, last)
+	}
+}
+
+func TestResignElectsAnother(t *testing.T) {
+	q := newQuorum(t, 3, nil)
+	lead, at := q.leader()
+	if err := lead.client.Resign(context.Background(), at.Epoch); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a higher epoch", func() bool { return lead.client.Leader().Epoch > at.Epoch })
+	next, nextAt := q.leader()
+	if err := next.write(nextAt.Epoch, "v"); err != nil {
+		t.Fatal(err)
+	}
+	q.awaitAll([]string{"v"})
+}
