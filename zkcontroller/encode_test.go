@@ -1,0 +1,124 @@
+package zkcontroller
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/zkcontroller/machine"
+)
+
+func shutdownInput(id machine.CallID) machine.Input {
+	return machine.ControlledShutdown{Call: id, Broker: 1}
+}
+
+func (c *Controller) senderOf(id kafka.BrokerID) *sender { return c.senders[id] }
+
+func ids32(ids []kafka.BrokerID) []int32 {
+	out := make([]int32, len(ids))
+	for i, id := range ids {
+		out[i] = int32(id)
+	}
+	return out
+}
+
+func sampleBrokers() []*machine.Broker {
+	return []*machine.Broker{
+		{ID: 1, Epoch: 7, Rack: "r", Protocols: map[string]string{"SEC": "SASL_SSL"}, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "h1", Port: 9092}, {Listener: "SEC", Host: "h1", Port: 9093}}},
+		{ID: 2, Epoch: 8, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "h2", Port: 65535}}},
+	}
+}
+
+// The hand-laid bodies are byte for byte what kmsg writes.
+func TestEncodersMatchKmsg(t *testing.T) {
+	c := &Controller{cfg: Config{ID: 3, Listener: "PLAINTEXT"}, epoch: 9}
+	st := machine.LeaderISR{Leader: 1, LeaderEpoch: 4, ControllerEpoch: 8, Version: 6, Recovery: kafka.Recovering, ISR: []kafka.BrokerID{1, 2}}
+	gone := machine.LeaderISR{Leader: -2, LeaderEpoch: -2, ISR: nil}
+	reps := []kafka.BrokerID{1, 2, 200000}
+	brokers := sampleBrokers()
+	lisr := &machine.LeaderAndISR{Broker: 2, BrokerEpoch: 8, Leaders: brokers[:1], Partitions: []machine.LeaderAndISRPartition{
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 0, State: st, Assignment: machine.Assignment{Replicas: reps, Adding: reps[:1], Removing: reps[1:]}, IsNew: true},
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 300, State: st, Assignment: machine.Assignment{Replicas: reps}},
+		{Topic: "b", TopicID: kafka.UUID{2}, Partition: 1, State: st, Assignment: machine.Assignment{Replicas: reps}},
+	}}
+	want := kmsg.NewPtrLeaderAndISRRequest()
+	want.Version, want.ControllerID, want.ControllerEpoch, want.BrokerEpoch = 7, 3, 9, 8
+	want.LiveLeaders = []kmsg.LeaderAndISRRequestLiveLeader{{BrokerID: 1, Host: "h1", Port: 9092}}
+	for _, p := range lisr.Partitions {
+		if n := len(want.TopicStates); n == 0 || want.TopicStates[n-1].Topic != p.Topic {
+			want.TopicStates = append(want.TopicStates, kmsg.LeaderAndISRRequestTopicState{Topic: p.Topic, TopicID: p.TopicID})
+		}
+		s := &want.TopicStates[len(want.TopicStates)-1]
+		s.PartitionStates = append(s.PartitionStates, kmsg.LeaderAndISRRequestTopicPartition{
+			Partition: p.Partition, ControllerEpoch: 8, Leader: 1, LeaderEpoch: 4, ISR: []int32{1, 2}, ZKVersion: 6, Replicas: ids32(reps),
+			AddingReplicas: ids32(p.Assignment.Adding), RemovingReplicas: ids32(p.Assignment.Removing), IsNew: p.IsNew, LeaderRecoveryState: 1,
+		})
+	}
+	got := c.requestLeaderAndISR(lisr).build()
+	if b := got.AppendTo(nil); !bytes.Equal(b, want.AppendTo(nil)) || got.GetVersion() != 7 || got.Key() != 4 || !got.IsFlexible() {
+		t.Errorf("LeaderAndIsr:\n%x\n%x", b, want.AppendTo(nil))
+	}
+	um := &machine.UpdateMetadata{Broker: 1, BrokerEpoch: 7, Live: brokers, Partitions: []machine.MetadataPartition{
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 0, State: st, Replicas: reps, Offline: reps[:1]},
+		{Topic: "b", TopicID: kafka.UUID{2}, Partition: 5, State: gone, Replicas: reps},
+	}}
+	wantUM := kmsg.NewPtrUpdateMetadataRequest()
+	wantUM.Version, wantUM.ControllerID, wantUM.ControllerEpoch, wantUM.BrokerEpoch = 8, 3, 9, 7
+	wantUM.TopicStates = []kmsg.UpdateMetadataRequestTopicState{
+		{Topic: "a", TopicID: kafka.UUID{1}, PartitionStates: []kmsg.UpdateMetadataRequestTopicPartition{{ControllerEpoch: 8, Leader: 1, LeaderEpoch: 4, ISR: []int32{1, 2}, ZKVersion: 6, Replicas: ids32(reps), OfflineReplicas: []int32{1}}}},
+		{Topic: "b", TopicID: kafka.UUID{2}, PartitionStates: []kmsg.UpdateMetadataRequestTopicPartition{{Partition: 5, Leader: -2, LeaderEpoch: -2, Replicas: ids32(reps)}}},
+	}
+	wantUM.LiveBrokers = []kmsg.UpdateMetadataRequestLiveBroker{
+		{ID: 1, Rack: kmsg.StringPtr("r"), Endpoints: []kmsg.UpdateMetadataRequestLiveBrokerEndpoint{{Port: 9092, Host: "h1", ListenerName: "PLAINTEXT"}, {Port: 9093, Host: "h1", ListenerName: "SEC", SecurityProtocol: 3}}},
+		{ID: 2, Endpoints: []kmsg.UpdateMetadataRequestLiveBrokerEndpoint{{Port: 65535, Host: "h2", ListenerName: "PLAINTEXT"}}},
+	}
+	gotUM := c.requestMetadata(um, &metadataBody{of: um}).build()
+	if b := gotUM.AppendTo(nil); !bytes.Equal(b, wantUM.AppendTo(nil)) {
+		t.Errorf("UpdateMetadata:\n%x\n%x", b, wantUM.AppendTo(nil))
+	}
+	empty := &machine.UpdateMetadata{Broker: 1, BrokerEpoch: 7, Live: brokers}
+	wantUM.TopicStates = nil
+	if b := c.requestMetadata(empty, &metadataBody{of: empty}).build().AppendTo(nil); !bytes.Equal(b, wantUM.AppendTo(nil)) {
+		t.Errorf("empty UpdateMetadata: %x", b)
+	}
+}
+
+func TestSharedMetadataBody(t *testing.T) {
+	ps := make([]machine.MetadataPartition, 2)
+	live := sampleBrokers()
+	a := &machine.UpdateMetadata{Partitions: ps, Live: live}
+	m := &metadataBody{of: a}
+	if !m.same(&machine.UpdateMetadata{Broker: 9, Partitions: ps, Live: live}) {
+		t.Error("the same batch is not shared")
+	}
+	for _, o := range []*machine.UpdateMetadata{
+		{Partitions: ps[:1], Live: live},
+		{Partitions: ps[1:], Live: live},
+		{Live: live},
+		{Partitions: ps, Live: live[:1]},
+		{Partitions: make([]machine.MetadataPartition, 2), Live: live},
+	} {
+		if m.same(o) {
+			t.Errorf("%d partitions and %d brokers are shared with another batch", len(o.Partitions), len(o.Live))
+		}
+	}
+	var none *metadataBody
+	if none.same(a) {
+		t.Error("nothing is shared")
+	}
+}
+
+func BenchmarkEncodeMetadata(b *testing.B) {
+	um := &machine.UpdateMetadata{Live: sampleBrokers()}
+	for i := range 10_000 {
+		um.Partitions = append(um.Partitions, machine.MetadataPartition{
+			Topic: "topic", Partition: int32(i), State: machine.LeaderISR{ISR: []kafka.BrokerID{1, 2, 3}}, Replicas: []kafka.BrokerID{1, 2, 3},
+		})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		encodeMetadata(um)
+	}
+}
