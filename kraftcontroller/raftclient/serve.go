@@ -35,13 +35,29 @@ func (c *Client) APIs() []wire.API {
 	if c.cfg.HWPush {
 		fetchMax = 18
 	}
-	return []wire.API{
+	apis := []wire.API{
 		{Key: keyFetch, MinVersion: 12, MaxVersion: fetchMax, Handle: c.serveFetch},
 		{Key: keyVote, MinVersion: 0, MaxVersion: 2, Handle: c.serveVote},
 		{Key: keyBeginQuorumEpoch, MinVersion: 0, MaxVersion: 1, Handle: c.serveBegin},
 		{Key: keyEndQuorumEpoch, MinVersion: 0, MaxVersion: 1, Handle: c.serveEnd},
 		{Key: keyDescribeQuorum, MinVersion: 0, MaxVersion: 2, Handle: c.serveDescribe},
 		{Key: keyFetchSnapshot, MinVersion: 0, MaxVersion: 1, Handle: c.serveFetchSnapshot},
+	}
+	for i := range apis {
+		apis[i].Handle = unlessGone(apis[i].Handle)
+	}
+	return apis
+}
+
+// unlessGone answers nothing to a client that has left: that is no failure of
+// its connection worth a line in the log.
+func unlessGone(h wire.Handler) wire.Handler {
+	return func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+		resp, err := h(ctx, r)
+		if err != nil && ctx.Err() != nil {
+			return nil, nil
+		}
+		return resp, err
 	}
 }
 
