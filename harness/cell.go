@@ -1,0 +1,166 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"kbench/harness/provider"
+	"kbench/harness/spec"
+	"kbench/kafka"
+	"kbench/results"
+	"kbench/workloads"
+)
+
+// Deadlines of a cell's life; a workload has its own.
+const (
+	upTimeout     = 3 * time.Minute
+	verifyTimeout = 5 * time.Minute
+	downTimeout   = time.Minute
+	// createFloor is the slowest creation that is waited for, partitions/s.
+	createFloor = 200
+)
+
+// cellRun is the life of one cell.
+type cellRun struct {
+	*runner
+	spec     spec.Cell
+	repeat   int
+	n, total int
+	began    time.Time
+	rec      *recorder
+	out      results.Cell
+
+	provider provider.Provider
+	cluster  *cluster
+}
+
+// live runs the phases in order. Teardown comes last and always, with a
+// deadline of its own, after everything was written.
+func (run *cellRun) live(ctx context.Context) (err error) {
+	name := fmt.Sprintf("%s-%d-%s", run.started.UTC().Format("20060102t150405"), run.n, run.spec.Target)
+	run.phase("up")
+	run.provider, err = run.Open(ctx, name)
+	if err != nil {
+		return fmt.Errorf("open the provider: %w", err)
+	}
+	defer func() { err = errors.Join(err, run.down(ctx)) }()
+	defer func() { err = errors.Join(err, run.collect(ctx)) }()
+	if err := run.up(ctx); err != nil {
+		return err
+	}
+	if err := run.populate(ctx); err != nil {
+		return err
+	}
+	for _, w := range run.spec.Workloads {
+		if err := run.drive(ctx, w); err != nil {
+			return err
+		}
+	}
+	return run.verify(ctx)
+}
+
+func (run *cellRun) up(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, upTimeout, fmt.Errorf("not within %s", upTimeout))
+	defer cancel()
+	var st store
+	var err error
+	if run.spec.Target == spec.ZK {
+		if st, err = openStore(ctx, run.provider, run.spec, run.say); err != nil {
+			return err
+		}
+		run.out.Store = st.description
+	} else {
+		run.out.Store = "metadata log, fsynced"
+	}
+	s := shapeOf(run.spec, clusterID(run.Spec.Seed, run.n))
+	members, err := layout(ctx, s, run.provider, st.servers)
+	if err != nil {
+		return err
+	}
+	if run.cluster, err = startCluster(ctx, run.provider, s.mode, st, members); err != nil {
+		return err
+	}
+	if err := run.cluster.WaitHealthy(ctx); err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	return nil
+}
+
+// clusterID is drawn from the seed, so that the same plan names the same
+// cluster.
+func clusterID(seed int64, n int) kafka.UUID {
+	rng := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
+	var u kafka.UUID
+	for i := range u {
+		u[i] = byte(rng.Uint32())
+	}
+	u[0] |= 0x40 // never a leading '-', which tools take for a flag
+	u[0] &= 0x7f
+	return u
+}
+
+func (run *cellRun) populate(ctx context.Context) error {
+	n := run.out.Partitions
+	bound := time.Minute + time.Duration(n/createFloor)*time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not within %s", bound))
+	defer cancel()
+	run.phase("populate")
+	err := workloads.Populate(ctx, run.cluster, workloads.PopulateConfig{
+		Prefix: "kbench", Partitions: n,
+		PartitionsPerTopic: run.spec.Config.Cluster.PartitionsPerTopic,
+		Replication:        run.spec.Config.Cluster.Replication,
+	}, run.rec, func(done, total int) {
+		run.work(workloads.Progress{Workload: "populate", Phase: "create", Done: done, Total: total})
+	})
+	if err == nil {
+		err = run.cluster.WaitHealthy(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("create %d partitions: %w", n, err)
+	}
+	return nil
+}
+
+func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
+	run.phase(w.Kind)
+	kind, err := workloads.Lookup(w.Kind)
+	if err != nil {
+		return err
+	}
+	run.rec.begin(w.Kind)
+	defer run.rec.end()
+	return kind.Run(ctx, workloads.Env{
+		Cluster: run.cluster, Recorder: run.rec, Params: w.Params,
+		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
+		Label:    fmt.Sprintf("r%d", run.repeat),
+		Progress: run.work,
+	})
+}
+
+// down removes the cluster; an interrupt does not cut it short.
+func (run *cellRun) down(ctx context.Context) error {
+	run.phase("down")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
+	defer cancel()
+	if err := run.provider.Close(ctx); err != nil {
+		return fmt.Errorf("tear down: %w", err)
+	}
+	return nil
+}
+
+func (run *cellRun) phase(name string) {
+	run.progress(Progress{
+		Cell: run.n, Cells: run.total, ID: run.spec.ID, Target: string(run.spec.Target),
+		Partitions: run.out.Partitions, Phase: name, Elapsed: time.Since(run.began),
+	})
+}
+
+func (run *cellRun) work(p workloads.Progress) {
+	run.progress(Progress{
+		Cell: run.n, Cells: run.total, ID: run.spec.ID, Target: string(run.spec.Target),
+		Partitions: run.out.Partitions, Phase: "workload", Work: p, Elapsed: time.Since(run.began),
+	})
+}

@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kbench/harness/provider"
+	"kbench/internal/nodemetrics"
+)
+
+// collect copies the files of every node into the run folder, before anything
+// is torn down, and puts their resource figures into metrics.jsonl.
+func (run *cellRun) collect(ctx context.Context) error {
+	if run.cluster == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
+	defer cancel()
+	dir, err := run.w.NodesDir(fmt.Sprintf("%s.%d", run.spec.ID, run.repeat))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, proc := range append(run.cluster.processes(), run.cluster.store.nodes...) {
+		if err := run.collectNode(ctx, proc, dir); err != nil {
+			errs = append(errs, fmt.Errorf("collect the files of %s: %w", proc.Name(), err))
+		}
+	}
+	return errors.Join(append(errs, run.w.Flush())...)
+}
+
+// cellMetric is a line of metrics.jsonl.
+type cellMetric struct {
+	Cell   string `json:"cell"`
+	Repeat int    `json:"repeat"`
+	nodemetrics.Sample
+}
+
+func (run *cellRun) collectNode(ctx context.Context, proc provider.Node, dir string) error {
+	if err := proc.Collect(ctx, dir); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, proc.Name()+".metrics.jsonl")
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // real ZooKeeper writes none
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		m := cellMetric{Cell: run.spec.ID, Repeat: run.repeat}
+		if err := json.Unmarshal(sc.Bytes(), &m.Sample); err != nil {
+			continue // the last line of a killed node may be torn
+		}
+		if err := run.w.Metric(m); err != nil {
+			return err
+		}
+	}
+	return os.Remove(path) // it is in metrics.jsonl now
+}

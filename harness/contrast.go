@@ -1,0 +1,125 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+
+	"kbench/harness/spec"
+	"kbench/results"
+)
+
+// contrasts is the table of what differs between the targets of a run beside
+// what is measured, from the cells as they were run. Rows that are equal for
+// all targets are left out; a run of one target has none.
+func contrasts(s *spec.Spec, cells []results.Cell) []results.Contrast {
+	if len(s.Targets) < 2 {
+		return nil
+	}
+	matrix := s.Cells()
+	var out []results.Contrast
+	for _, row := range contrastRows {
+		values := map[string]string{}
+		for _, c := range matrix {
+			if _, done := values[string(c.Target)]; !done {
+				values[string(c.Target)] = row.value(c, storeOf(c, cells))
+			}
+		}
+		if !allEqual(values) {
+			out = append(out, results.Contrast{What: row.what, Values: values})
+		}
+	}
+	return out
+}
+
+func storeOf(c spec.Cell, cells []results.Cell) string {
+	for _, ran := range cells {
+		if ran.ID == c.ID && ran.Store != "" {
+			return ran.Store
+		}
+	}
+	return "not started"
+}
+
+func allEqual(values map[string]string) bool {
+	var seen []string
+	for _, v := range values {
+		if !slices.Contains(seen, v) {
+			seen = append(seen, v)
+		}
+	}
+	return len(seen) <= 1
+}
+
+// contrastRow is one thing that a reader must know of both sides.
+type contrastRow struct {
+	what  string
+	value func(c spec.Cell, store string) string
+}
+
+// byTarget gives each side its own words.
+func byTarget(zk, kraft func(spec.Config) string) func(spec.Cell, string) string {
+	return func(c spec.Cell, _ string) string {
+		if c.Target == spec.ZK {
+			return zk(c.Config)
+		}
+		return kraft(c.Config)
+	}
+}
+
+func words(s string) func(spec.Config) string { return func(spec.Config) string { return s } }
+
+var contrastRows = []contrastRow{
+	{"metadata store", func(_ spec.Cell, store string) string { return store }},
+	{"controllers", byTarget(
+		func(c spec.Config) string {
+			if c.Cluster.Controllers == spec.Colocated {
+				return "every broker is a candidate"
+			}
+			return fmt.Sprintf("%d dedicated candidates without replicas, which receive UpdateMetadata too", c.Cluster.Controllers)
+		},
+		func(c spec.Config) string { return fmt.Sprintf("%d voters", c.Cluster.Controllers) },
+	)},
+	{"how brokers learn", byTarget(
+		words("the controller pushes LeaderAndIsr and UpdateMetadata, one request at a time per broker"),
+		words("brokers fetch the metadata log as observers"),
+	)},
+	{"loss of a controller is noticed by", byTarget(
+		func(c spec.Config) string {
+			return fmt.Sprintf("ZooKeeper session timeout %s", c.ZK.SessionTimeout)
+		},
+		func(c spec.Config) string {
+			return fmt.Sprintf("fetch timeout %s, then an election", c.KRaft.FetchTimeout)
+		},
+	)},
+	{"loss of a broker is noticed by", byTarget(
+		func(c spec.Config) string {
+			return fmt.Sprintf("ZooKeeper session timeout %s", c.ZK.SessionTimeout)
+		},
+		func(c spec.Config) string {
+			return fmt.Sprintf("broker session timeout %s, heartbeat %s", c.Broker.SessionTimeout, c.Broker.HeartbeatInterval)
+		},
+	)},
+	{"controlled shutdown is granted when", byTarget(
+		words("no leadership remains in ZooKeeper; brokers may not know yet"),
+		words("no leadership remains and every active broker has fetched past it"),
+	)},
+	{"writes in flight", byTarget(
+		func(c spec.Config) string {
+			return fmt.Sprintf("%d ZooKeeper requests, fenced by the controller epoch: %t", c.ZK.MaxInFlight, c.ZK.FencedWrites)
+		},
+		func(c spec.Config) string { return fmt.Sprintf("batches, append linger %s", c.KRaft.AppendLinger) },
+	)},
+	{"high watermark reaches idle brokers", byTarget(
+		words("not applicable"),
+		func(c spec.Config) string {
+			if c.KRaft.HWPush {
+				return "at once (KIP-1166)"
+			}
+			return fmt.Sprintf("with the next record, at most %s later (no-op interval)", c.KRaft.NoOpInterval)
+		},
+	)},
+	{"admin requests go to", byTarget(
+		words("the active controller"),
+		words("any broker, which forwards them in an Envelope"),
+	)},
+}

@@ -1,0 +1,57 @@
+package harness
+
+import (
+	"context"
+	"time"
+
+	"kbench/harness/provider"
+	"kbench/harness/spec"
+	"kbench/results"
+	"kbench/workloads"
+)
+
+// Options is everything a run needs. Spec, Out, Open and Tool must be set.
+type Options struct {
+	Spec        *spec.Spec
+	Out         string // receives the run folder
+	CommandLine []string
+	Tool        results.Tool
+	Provider    string // process or docker, as it was resolved
+	ProviderWhy string // why auto chose it
+	DataDir     string // where nodes keep their data, for the environment
+	// Open makes the provider of one cell; name is unique in the machine.
+	Open func(ctx context.Context, name string) (provider.Provider, error)
+	// Say gets one plain line for people; nil drops them.
+	Say func(line string)
+	// Progress hears where the run is, from several goroutines; nil drops it.
+	Progress func(Progress)
+}
+
+// Progress is where a run is.
+type Progress struct {
+	Cell, Cells int    // from 1
+	ID          string // of the cell
+	Target      string
+	Partitions  int
+	Phase       string // up, populate, warm-up, workload, verify, down
+	Work        workloads.Progress
+	Elapsed     time.Duration
+}
+
+// Outcome is a finished run.
+type Outcome struct {
+	Dir      string // the run folder
+	Manifest results.Manifest
+}
+
+func (o *Options) say(line string) {
+	if o.Say != nil {
+		o.Say(line)
+	}
+}
+
+func (o *Options) progress(p Progress) {
+	if o.Progress != nil {
+		o.Progress(p)
+	}
+}

@@ -1,0 +1,154 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kbench/harness/spec"
+	"kbench/results"
+)
+
+// Run runs every cell of the spec and writes one run folder. The end of ctx
+// ends the current trial; what was measured until then is kept and written,
+// the cluster is torn down and the manifest says that the run was interrupted.
+// The error is for what kept a run folder from being written; a cell that
+// failed is in the manifest, as invalid and with the reason.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	started := time.Now()
+	w, err := results.Create(o.Out, o.Spec.Name, started)
+	if err != nil {
+		return Outcome{}, err
+	}
+	r := &runner{Options: o, w: w, started: started}
+	m := r.manifest()
+	m.Cells = r.cells(ctx)
+	m.Ended, m.Interrupted = time.Now(), ctx.Err() != nil
+	m.Verdict = results.Overall(m.Cells)
+	for _, c := range m.Cells {
+		for _, reason := range c.Reasons {
+			m.Reasons = append(m.Reasons, c.ID+": "+reason)
+		}
+	}
+	m.Differences = contrasts(o.Spec, m.Cells)
+	dir, err := w.Commit(m)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Dir: dir, Manifest: m}, nil
+}
+
+// runner is one run under way.
+type runner struct {
+	Options
+	w       *results.Writer
+	started time.Time
+}
+
+func (r *runner) manifest() results.Manifest {
+	env, seen := results.Describe(r.DataDir)
+	m := results.Manifest{
+		Name: r.Spec.Name, Started: r.started, CommandLine: r.CommandLine, Tool: r.Tool,
+		SpecHash: r.Spec.Hash(), SpecYAML: string(r.Spec.YAML()), Seed: r.Spec.Seed,
+		Provider: r.Provider, ProviderWhy: r.ProviderWhy, Environment: env,
+	}
+	if probe, err := results.ProbeFsync(r.DataDir, 50); err == nil {
+		seen.FsyncP50 = probe
+	} else {
+		m.Warnings = append(m.Warnings, err.Error())
+	}
+	m.Observed = seen
+	if env.OnMemory() {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the data directory is on %s: fsync costs nothing there and nothing is durable", env.FileSystem))
+	}
+	for _, warning := range m.Warnings {
+		r.say("warning: " + warning)
+	}
+	return m
+}
+
+// cells runs the matrix, each cell as often as the spec repeats. A cell that
+// an interrupt kept from starting is left out.
+func (r *runner) cells(ctx context.Context) []results.Cell {
+	matrix := r.Spec.Cells()
+	total := len(matrix) * max(r.Spec.Repeats, 1)
+	var out []results.Cell
+	for repeat := 1; repeat <= max(r.Spec.Repeats, 1); repeat++ {
+		for i, c := range matrix {
+			if ctx.Err() != nil {
+				return out
+			}
+			n := (repeat-1)*len(matrix) + i + 1
+			cell := r.cell(ctx, c, repeat, n, total)
+			if repeat == 1 {
+				out = append(out, cell)
+				continue
+			}
+			out[i] = mergeRepeat(out[i], cell)
+		}
+	}
+	return out
+}
+
+// mergeRepeat adds a repeat of a cell: it is as valid as its worst repeat.
+func mergeRepeat(a, b results.Cell) results.Cell {
+	a.Ended = b.Ended
+	a.Verdict = results.Overall([]results.Cell{a, b})
+	a.Reasons = append(a.Reasons, b.Reasons...)
+	a.Checks = append(a.Checks, b.Checks...)
+	return a
+}
+
+// cell runs one cell from nothing to nothing and judges it.
+func (r *runner) cell(ctx context.Context, c spec.Cell, repeat, n, total int) results.Cell {
+	run := &cellRun{
+		runner: r, spec: c, repeat: repeat, n: n, total: total, began: time.Now(),
+		rec: newRecorder(r.w, c.ID, repeat),
+		out: results.Cell{
+			ID: c.ID, Target: string(c.Target), Variant: c.Variant, Partitions: c.Config.Cluster.Partitions,
+			Config: c.Config.Map(), Hash: c.Hash, Started: time.Now(),
+		},
+	}
+	for _, a := range c.Point {
+		run.out.Point = append(run.out.Point, results.Coordinate{Axis: a.Path, Value: a.Value})
+	}
+	err := run.live(ctx)
+	run.judge(ctx, err)
+	run.out.Ended = time.Now()
+	return run.out
+}
+
+// judge gives the verdict by rules fixed beforehand: an error, a failed check
+// or an invalid trial makes the cell invalid; an interrupt or no trial at all
+// leaves it inconclusive.
+func (run *cellRun) judge(ctx context.Context, err error) {
+	valid, invalid, written := run.rec.tally()
+	fault := errors.Join(err, written)
+	switch {
+	case ctx.Err() != nil:
+		run.out.Verdict = results.Inconclusive
+		run.out.Reasons = append(run.out.Reasons, "interrupted")
+	case fault != nil:
+		run.out.Verdict = results.Invalid
+		run.out.Reasons = append(run.out.Reasons, fault.Error())
+	case valid == 0 && invalid == 0:
+		run.out.Verdict = results.Inconclusive
+		run.out.Reasons = append(run.out.Reasons, "nothing was measured")
+	default:
+		run.out.Verdict = results.Valid
+	}
+	if invalid > 0 && run.out.Verdict == results.Valid {
+		run.out.Verdict = results.Invalid
+		run.out.Reasons = append(run.out.Reasons, fmt.Sprintf("%d of %d trials are invalid", invalid, valid+invalid))
+	}
+	for _, check := range run.out.Checks {
+		if !check.OK {
+			run.out.Verdict = results.Invalid
+			run.out.Reasons = append(run.out.Reasons, "check failed: "+check.Name)
+		}
+	}
+	for _, reason := range run.out.Reasons {
+		run.say(fmt.Sprintf("%s: %s", run.spec.ID, reason))
+	}
+}

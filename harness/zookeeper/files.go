@@ -1,0 +1,104 @@
+package zookeeper
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// configure writes zoo.cfg, myid and the logging files, and composes the
+// command.
+func (s *Server) configure(cfg Config, id int, quorum string) error {
+	conf, data := filepath.Join(s.dir, "conf"), filepath.Join(s.dir, "data")
+	for _, dir := range []string{conf, data} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	host, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		filepath.Join(conf, "zoo.cfg"):          zooCfg(cfg, data, host, port, quorum),
+		filepath.Join(data, "myid"):             fmt.Sprintln(id),
+		filepath.Join(conf, "logback.xml"):      logback,
+		filepath.Join(conf, "log4j.properties"): log4j,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	s.args = []string{
+		fmt.Sprintf("-Xmx%dm", cfg.HeapMB),
+		"-Djava.net.preferIPv4Stack=true", "-Djava.awt.headless=true",
+		"-Dzookeeper.jmx.log4j.disable=true", "-Dcom.sun.management.jmxremote=false",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
+		"-XX:ErrorFile=" + filepath.Join(s.dir, "hs_err.log"),
+		"-cp", conf + string(os.PathListSeparator) + strings.Join(cfg.ClassPath, string(os.PathListSeparator)),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(conf, "zoo.cfg"),
+	}
+	return nil
+}
+
+// zooCfg keeps ZooKeeper's defaults: fsync before each acknowledgement, limits
+// for joining and following of 20 s and 10 s whatever the tick.
+func zooCfg(cfg Config, data, host, port, quorum string) string {
+	ticks := func(d time.Duration) int { return int((d + cfg.TickTime - 1) / cfg.TickTime) }
+	return fmt.Sprintf(`tickTime=%d
+initLimit=%d
+syncLimit=%d
+dataDir=%s
+clientPortAddress=%s
+clientPort=%s
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=ruok,srvr,mntr,isro
+%s`, cfg.TickTime.Milliseconds(), max(10, ticks(20*time.Second)), max(5, ticks(10*time.Second)), data, host, port, quorum)
+}
+
+const logback = `<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d{ISO8601} %-5p [%t:%C{1}] %m%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="OUT"/></root>
+</configuration>
+`
+
+const log4j = `log4j.rootLogger=WARN, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=%d{ISO8601} %-5p [%t:%C{1}] %m%n
+`
+
+// ports picks free ones below the kernel's usual range for outgoing
+// connections, so that a restarted server finds its own again.
+type ports struct {
+	host  string
+	taken map[uint16]bool
+}
+
+func newPorts(host string) *ports { return &ports{host, map[uint16]bool{}} }
+
+const portLow, portHigh = 16_000, 32_000
+
+func (p *ports) next() (uint16, error) {
+	for range 2000 {
+		port := uint16(portLow + rand.IntN(portHigh-portLow))
+		if p.taken[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", p.host, port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		p.taken[port] = true
+		return port, nil
+	}
+	return 0, fmt.Errorf("no free port on %s between %d and %d: end what listens there", p.host, portLow, portHigh)
+}
