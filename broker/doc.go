@@ -1,0 +1,28 @@
+// Package broker is the metadata-plane broker: it registers, holds the
+// cluster's metadata, answers clients, leads and follows partitions and keeps
+// ISR membership through real AlterPartition requests, but stores no user
+// data. One type serves both modes; what differs is a thin plane.
+//
+//	          clients, other brokers                 the controller
+//	                  |                                    |
+//	handlers (one file a key) --- Broker --- Plane: ZooKeeper or KRaft
+//	                  |             |                      |
+//	           metadata.Image   broker/replica      zkcontroller/zk, raftclient
+//
+// It owns the handlers, the metadata cache (an immutable image behind an
+// atomic pointer), the follower fetchers (one goroutine for each leader
+// broker), the AlterPartition sender (one request in flight) and the life
+// cycle of the registration. It must not know how a controller decides, nor
+// harness, workloads or results. cmd/kbench assembles it: a wire.Server over
+// APIs, then Run.
+//
+// Handlers run on their connection's goroutine. Nothing is global, and no
+// goroutine exists per partition, so one process can hold many brokers.
+//
+//	b, err := broker.New(broker.Config{ID: 1, Endpoints: eps}, broker.ZooKeeper(zkConfig))
+//	srv, err := wire.NewServer(wire.ServerConfig{APIs: b.APIs(), Listener: "PLAINTEXT"})
+//	go srv.Serve(ln)
+//	go b.Run(ctx)
+//	...
+//	err = b.Shutdown(ctx) // controlled
+package broker
