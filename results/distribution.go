@@ -48,17 +48,22 @@ func (d *Distribution) Quantile(p float64) (v time.Duration, ok bool) {
 	if n == 0 || !(p > 0 && p < 100) {
 		return 0, false
 	}
-	rank := int64(math.Ceil(p / 100 * float64(n)))
+	// The small step back keeps 99 % of 100 at rank 99 in spite of rounding.
+	return d.atRank(int64(math.Ceil(p/100*float64(n) - 1e-6))), true
+}
+
+// atRank is the value of the rank-th smallest sample, from 1 to Count.
+func (d *Distribution) atRank(rank int64) time.Duration {
 	inside := d.hist.TotalCount()
 	switch {
 	case rank <= d.below:
-		return time.Duration(d.min), true
+		return time.Duration(d.min)
 	case rank > d.below+inside:
-		return time.Duration(d.max), true
+		return time.Duration(d.max)
 	}
-	// Aim between two ranks, so that rounding of p cannot reach a neighbour.
-	at := d.hist.ValueAtPercentile((float64(rank-d.below) - 0.5) / float64(inside) * 100)
-	return time.Duration(min(max(at, d.min), d.max, int64(HighestLatency))), true
+	// The histogram rounds to the nearest rank.
+	at := d.hist.ValueAtPercentile(float64(rank-d.below) / float64(inside) * 100)
+	return time.Duration(min(max(at, d.min), d.max, int64(HighestLatency)))
 }
 
 // Merge adds the values of o to d. It is an error where counts would be lost.

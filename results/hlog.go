@@ -63,6 +63,9 @@ func writeInterval(w io.Writer, lw *hdrhistogram.HistogramLogWriter, iv Interval
 	if iv.Tag == "" || strings.ContainsAny(iv.Tag, ", \r\n") {
 		return errors.New("a tag must be one word without commas")
 	}
+	if iv.Start.UnixMilli() < 0 || iv.End.Before(iv.Start) {
+		return errors.New("an interval must start after 1970 and not end before it starts")
+	}
 	note := hlogNote{Tag: iv.Tag, Unit: string(Nanoseconds), Count: iv.Dist.Count(), Below: iv.Dist.below, Above: iv.Dist.above}
 	if note.Count > 0 {
 		note.Min, note.Max = iv.Dist.min, iv.Dist.max

@@ -38,9 +38,10 @@ type Manifest struct {
 	Observed      Observed    `json:"observed"`
 	Cells         []Cell      `json:"cells"`
 	Differences   []Contrast  `json:"differences,omitempty"`
-	Thresholds    []Outcome   `json:"thresholds,omitempty"`
+	Bounds        []string    `json:"bounds,omitempty"`     // thresholds as the spec writes them
+	Thresholds    []Outcome   `json:"thresholds,omitempty"` // set by Commit
 	Warnings      []string    `json:"warnings,omitempty"`
-	Verdict       Verdict     `json:"verdict"`
+	Verdict       Verdict     `json:"verdict"` // set by Commit
 	Reasons       []string    `json:"reasons,omitempty"`
 	Files         []File      `json:"files"` // everything else in the folder
 }

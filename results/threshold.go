@@ -41,18 +41,9 @@ func ParseThreshold(text string) (Threshold, error) {
 	if err != nil {
 		return t, err
 	}
-	name, stat, ok := cutCall(left)
-	if _, statErr := ParseStat(left[strings.LastIndexByte(left, '.')+1:]); !ok && statErr != nil {
-		if _, _, err := FindMetric(left); err == nil {
-			return t, fmt.Errorf("%q names no statistic; write %s.median or median(%s)", left, left, left)
-		}
-	}
-	if !ok {
-		dot := strings.LastIndexByte(left, '.')
-		if dot < 0 {
-			return t, fmt.Errorf("%q names no statistic; write %s.median or median(%s)", left, left, left)
-		}
-		name, stat = left[:dot], left[dot+1:]
+	name, stat, err := cutStat(left)
+	if err != nil {
+		return t, err
 	}
 	m, phase, err := FindMetric(name)
 	if err != nil {
@@ -113,6 +104,28 @@ func (t *Threshold) cutOp(body string) (left, right string, err error) {
 		return "", "", fmt.Errorf("%q is no comparison of a metric with a value; write `recovery.controller.median < 4s`", strings.TrimSpace(body))
 	}
 	return left, right, nil
+}
+
+// cutStat splits propagation.last.p99.9 or p99.9(propagation.last).
+func cutStat(s string) (name, stat string, err error) {
+	if name, stat, ok := cutCall(s); ok {
+		return name, stat, nil
+	}
+	// A percentile may hold a dot itself.
+	dot := strings.LastIndexByte(s, '.')
+	if before := strings.LastIndexByte(s[:max(dot, 0)], '.'); before >= 0 {
+		if _, ok := Stat(s[before+1:]).Percentile(); ok {
+			dot = before
+		}
+	}
+	if dot >= 0 {
+		name, stat = s[:dot], s[dot+1:]
+	}
+	_, statErr := ParseStat(stat)
+	if _, _, err := FindMetric(s); dot < 0 || err == nil && statErr != nil {
+		return "", "", fmt.Errorf("%q names no statistic; write %s.median or median(%s)", s, s, s)
+	}
+	return name, stat, nil
 }
 
 // cutCall splits p99(propagation.last).

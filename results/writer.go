@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -185,7 +186,9 @@ func (w *Writer) Sample(s Sample) error {
 	return w.csv.Write(s.row())
 }
 
-// Hlog writes <cell>.<name>.hlog, once for each cell and name.
+// Hlog writes <cell>.<name>.hlog, once for each cell and name. Logs named by
+// HlogFigure enter the figures, each interval as the phase that its tag names;
+// others are raw material.
 func (w *Writer) Hlog(cell, name string, intervals []Interval) error {
 	file := hlogName(cell, name)
 	w.mu.Lock()
@@ -202,6 +205,25 @@ func (w *Writer) Hlog(cell, name string, intervals []Interval) error {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
+}
+
+// HlogFigure names the log of a metric as a workload measured it in one
+// repeat, from 1.
+func HlogFigure(workload, metric string, repeat int) string {
+	return fmt.Sprintf("%s.%s.%d", workload, metric, repeat)
+}
+
+// parseHlogFigure undoes HlogFigure. ok is false for raw material.
+func parseHlogFigure(name string) (workload, metric string, ok bool) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return "", "", false
+	}
+	if n, err := strconv.Atoi(name[dot+1:]); err != nil || n < 1 {
+		return "", "", false
+	}
+	workload, metric, ok = strings.Cut(name[:dot], ".")
+	return workload, metric, ok && isMetric(metric)
 }
 
 func hlogName(cell, name string) string {
@@ -251,7 +273,8 @@ func (w *Writer) Abandon() error {
 	return os.RemoveAll(w.dir)
 }
 
-// Commit completes the manifest, fsyncs, gives the folder its name and points
+// Commit completes the manifest (files, hashes, thresholds, the verdict over
+// all cells), fsyncs, gives the folder its name and points
 // `latest` at it. An existing folder is never touched: a number is added to
 // the name. On an error the folder keeps its temporary name, which the error
 // tells.
@@ -303,6 +326,9 @@ func (w *Writer) finish(m Manifest) error {
 	if m.Files, err = listFiles(w.dir); err != nil {
 		return err
 	}
+	if err := m.judge(w.dir); err != nil {
+		return err
+	}
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
@@ -322,8 +348,7 @@ func (w *Writer) pointLatest(id string) error {
 	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
 		return nil
 	}
-	tmp := filepath.Join(w.out, fmt.Sprintf("%slatest-%d", PartialPrefix, os.Getpid()))
-	_ = os.Remove(tmp)
+	tmp := filepath.Join(w.out, PartialPrefix+"latest-"+id)
 	if err := os.Symlink(id, tmp); err != nil {
 		return fmt.Errorf("point %s at the run: %w", link, err)
 	}
@@ -349,7 +374,7 @@ func listFiles(dir string) ([]File, error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == manifestName {
+		if err != nil || rel == manifestName || slices.Contains(reportNames, rel) {
 			return err
 		}
 		size, sum, err := digestFile(path)

@@ -1,0 +1,273 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// shownPercentiles are tried for every figure; those that n does not support
+// are left out.
+var shownPercentiles = []float64{90, 95, 99, 99.9, 99.99}
+
+// Figure is one phase of one metric in one cell, described. Values are in
+// Unit.
+type Figure struct {
+	Cell        string             `json:"cell"`
+	Workload    string             `json:"workload"`
+	Metric      string             `json:"metric"` // without the phase
+	Phase       string             `json:"phase"`
+	Headline    bool               `json:"headline"`
+	Unit        Unit               `json:"unit"`
+	N           int64              `json:"n"`       // valid values
+	Invalid     int64              `json:"invalid"` // values of invalid trials, not in the figures
+	Min         float64            `json:"min"`
+	Median      float64            `json:"median"`
+	Max         float64            `json:"max"`
+	MedianLo    *float64           `json:"medianLo"` // 95 % interval of the median, null where n is too small
+	MedianHi    *float64           `json:"medianHi"`
+	Percentiles map[string]float64 `json:"percentiles,omitempty"` // p99: value, those that n supports
+	OutOfRange  int64              `json:"outOfRange,omitempty"`  // values under 1 µs or over 1 h, counted in n
+	Histogram   bool               `json:"histogram,omitempty"`   // from a histogram: three digits, exact min and max
+}
+
+// Value returns a statistic; ok is false where n does not support it.
+func (f Figure) Value(stat Stat) (v float64, ok bool) {
+	switch stat {
+	case StatN:
+		return float64(f.N), true
+	case StatMin:
+		return f.Min, f.N > 0
+	case StatMedian:
+		return f.Median, f.N > 0
+	case StatMax:
+		return f.Max, f.N > 0
+	}
+	v, ok = f.Percentiles[string(stat)]
+	return v, ok
+}
+
+// percentileName writes 99.9 as p99.9.
+func percentileName(p float64) string { return fmt.Sprintf("p%v", p) }
+
+// Figures describes everything that the run measured, by cell and in the
+// catalogue's order. percentiles are described besides the usual ones.
+func (r *Run) Figures(percentiles ...float64) ([]Figure, error) {
+	hists, err := r.histograms()
+	if err != nil {
+		return nil, err
+	}
+	return figures(r.Manifest.Cells, r.Samples, hists, percentiles)
+}
+
+// histograms merges the intervals of every .hlog by cell, metric and phase.
+func (r *Run) histograms() (map[figureKey]*Distribution, error) {
+	out := make(map[figureKey]*Distribution)
+	for _, name := range r.HlogNames() {
+		for _, c := range r.Manifest.Cells {
+			rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ".hlog"), c.ID+".")
+			workload, metric, figure := parseHlogFigure(rest)
+			if !ok || !figure {
+				continue
+			}
+			intervals, err := r.Hlog(c.ID, rest)
+			if err != nil {
+				return nil, err
+			}
+			if err := mergeIntervals(out, figureKey{c.ID, workload, metric, ""}, intervals); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+func mergeIntervals(out map[figureKey]*Distribution, key figureKey, intervals []Interval) error {
+	for _, iv := range intervals {
+		m, phase, err := FindMetric(key.metric + "." + iv.Tag)
+		if err != nil || m.Unit != Nanoseconds {
+			continue // a tag such as service.moved is raw material
+		}
+		key.phase = phase
+		if out[key] == nil {
+			out[key] = NewDistribution()
+		}
+		if err := out[key].Merge(iv.Dist); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isMetric(name string) bool {
+	return slices.ContainsFunc(metrics, func(m Metric) bool { return m.Name == name })
+}
+
+type figureKey struct{ cell, workload, metric, phase string }
+
+// figures describes samples and histograms. Where a phase has both, the
+// histogram is described: it holds every value, the samples one per trial.
+func figures(cells []Cell, samples []Sample, hists map[figureKey]*Distribution, extra []float64) ([]Figure, error) {
+	percentiles := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(shownPercentiles), extra...))))
+	values := make(map[figureKey][]float64)
+	invalid := make(map[figureKey]int64)
+	for _, s := range samples {
+		m, phase, err := FindMetric(s.Metric)
+		if err != nil {
+			return nil, err
+		}
+		key := figureKey{s.Cell, s.Workload, m.Name, phase}
+		if s.Valid {
+			values[key] = append(values[key], s.Value)
+		} else {
+			invalid[key]++
+		}
+	}
+	var out []Figure
+	for _, key := range figureKeys(cells, values, invalid, hists) {
+		m, _, _ := FindMetric(key.metric)
+		f := Figure{
+			Cell: key.cell, Workload: key.workload, Metric: key.metric, Phase: key.phase,
+			Headline: key.phase == m.Headline, Unit: m.Unit, Invalid: invalid[key],
+		}
+		if h := hists[key]; h != nil && h.Count() > 0 {
+			f.fromHistogram(h, percentiles)
+		} else if err := f.fromValues(values[key], percentiles); err != nil {
+			return nil, fmt.Errorf("%s.%s of %s: %w", key.metric, key.phase, key.cell, err)
+		}
+		if f.N > 0 || f.Invalid > 0 {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// figureKeys orders what was measured: cells as listed, metrics and phases as
+// in the catalogue, a metric's own workload before others.
+func figureKeys(cells []Cell, values map[figureKey][]float64, invalid map[figureKey]int64, hists map[figureKey]*Distribution) []figureKey {
+	keys := slices.Concat(slices.Collect(maps.Keys(values)), slices.Collect(maps.Keys(invalid)), slices.Collect(maps.Keys(hists)))
+	rank := func(k figureKey) []int {
+		cell := slices.IndexFunc(cells, func(c Cell) bool { return c.ID == k.cell })
+		metric := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == k.metric })
+		other := 1
+		if metrics[metric].Workload == k.workload {
+			other = 0
+		}
+		return []int{cell, metric, other, slices.Index(metrics[metric].phaseNames(), k.phase)}
+	}
+	slices.SortFunc(keys, func(a, b figureKey) int {
+		ra, rb := rank(a), rank(b)
+		// Other workloads of one metric stand in alphabetical order.
+		return cmp.Or(slices.Compare(ra[:3], rb[:3]), cmp.Compare(a.workload, b.workload), cmp.Compare(ra[3], rb[3]))
+	})
+	return slices.Compact(keys)
+}
+
+func (f *Figure) fromValues(values []float64, percentiles []float64) error {
+	s, err := Summarize(values)
+	if err != nil {
+		return err
+	}
+	f.N, f.Min, f.Median, f.Max = int64(s.N), s.Min, s.Median, s.Max
+	if s.HasCI {
+		f.MedianLo, f.MedianHi = &s.Lo, &s.Hi
+	}
+	for _, p := range percentiles {
+		if v, ok := s.Percentile(p); ok {
+			f.percentile(p, v)
+		}
+	}
+	return nil
+}
+
+func (f *Figure) fromHistogram(d *Distribution, percentiles []float64) {
+	f.Histogram, f.N = true, d.Count()
+	f.Min, f.Max = float64(d.min), float64(d.max)
+	below, above := d.OutOfRange()
+	f.OutOfRange = below + above
+	f.Median = float64(d.atRank((f.N + 1) / 2))
+	if lo, hi, ok := medianRanks(f.N); ok {
+		l, h := float64(d.atRank(lo)), float64(d.atRank(hi))
+		f.MedianLo, f.MedianHi = &l, &h
+	}
+	for _, p := range percentiles {
+		if v, ok := d.Quantile(p); ok && Supports(f.N, p) {
+			f.percentile(p, float64(v))
+		}
+	}
+}
+
+func (f *Figure) percentile(p, v float64) {
+	if f.Percentiles == nil {
+		f.Percentiles = make(map[string]float64)
+	}
+	f.Percentiles[percentileName(p)] = v
+}
+
+// medianRanks gives the order statistics that bound the median with
+// Confidence. From 1,000 samples on the binomial is taken as normal.
+func medianRanks(n int64) (lo, hi int64, ok bool) {
+	if n > 1000 {
+		half := 1.959964 * math.Sqrt(float64(n)) / 2
+		return int64(float64(n)/2 - half), int64(math.Ceil(float64(n)/2+half)) + 1, true
+	}
+	ci := stats.QuantileCI(int(n), 0.5, Confidence)
+	lo, hi = int64(ci.LoOrder), int64(ci.HiOrder)
+	return lo, hi, lo >= 1 && hi <= n && ci.Confidence >= Confidence
+}
+
+// side is one column group of a report: a target with or without a variant.
+type side struct{ target, variant string }
+
+func (s side) String() string {
+	if s.variant == "" || s.variant == "base" {
+		return s.target
+	}
+	return s.target + " " + s.variant
+}
+
+// sides lists the targets and variants of a run in the order of its cells.
+func sides(cells []Cell) []side {
+	var out []side
+	for _, c := range cells {
+		if s := (side{c.Target, c.Variant}); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// pointLabel writes a cell's point of the sweep: 10k where partitions are the
+// only axis, else "partitions=10k brokers=5".
+func (c Cell) pointLabel() string {
+	if len(c.Point) == 0 {
+		return count(c.Partitions)
+	}
+	if len(c.Point) == 1 && c.Point[0].Axis == "cluster.partitions" {
+		return c.Point[0].Value
+	}
+	var parts []string
+	for _, p := range c.Point {
+		parts = append(parts, strings.TrimPrefix(p.Axis, "cluster.")+"="+p.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+// points lists the labels of the sweep's points in the order of the cells, by
+// partitions where they differ.
+func points(cells []Cell) []string {
+	sorted := slices.Clone(cells)
+	slices.SortStableFunc(sorted, func(a, b Cell) int { return cmp.Compare(a.Partitions, b.Partitions) })
+	var out []string
+	for _, c := range sorted {
+		if p := c.pointLabel(); !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
