@@ -59,16 +59,31 @@ func ConnectRaw(t testing.TB, addr string, timeout time.Duration) *Raw {
 }
 
 // Reattach takes up the session on a new connection. It reports whether the
-// session still lives.
+// session still lives. A connection that ends without an answer is tried
+// again: ZooKeeper does that while it closes the session's earlier connection.
 func (c *Raw) Reattach(t testing.TB, addr string, password []byte) (*Raw, bool) {
 	t.Helper()
-	n := DialRaw(t, addr)
-	n.Session, n.Password, n.Zxid, n.xid = c.Session, password, c.Zxid, c.xid
-	n.hello(t, c.Timeout)
-	return n, n.Session != 0
+	var err error
+	for range 20 {
+		n := DialRaw(t, addr)
+		n.Session, n.Password, n.Zxid, n.xid = c.Session, password, c.Zxid, c.xid
+		if err = n.tryHello(t, c.Timeout); err == nil {
+			return n, n.Session != 0
+		}
+		n.Close()
+	}
+	t.Fatalf("connect: %v", err)
+	return nil, false
 }
 
 func (c *Raw) hello(t testing.TB, timeout time.Duration) {
+	t.Helper()
+	if err := c.tryHello(t, timeout); err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+}
+
+func (c *Raw) tryHello(t testing.TB, timeout time.Duration) error {
 	t.Helper()
 	b, at := proto.StartFrame(nil)
 	b = proto.AppendInt64(proto.AppendInt32(b, 0), c.Zxid)
@@ -80,12 +95,13 @@ func (c *Raw) hello(t testing.TB, timeout time.Duration) {
 	c.Write(t, proto.FinishFrame(b, at))
 	frame, err := c.frame()
 	if err != nil {
-		t.Fatalf("connect: %v", err)
+		return err
 	}
 	r := proto.NewReader(frame)
 	r.Int32()
 	c.Timeout = time.Duration(r.Int32()) * time.Millisecond
 	c.Session, c.Password = r.Int64(), r.Buffer()
+	return r.Err()
 }
 
 // Write sends bytes as they are.

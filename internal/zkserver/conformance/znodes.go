@@ -124,8 +124,14 @@ func nullData(t *testing.T, s Store) {
 func pathRules(t *testing.T, s Store) {
 	r := root(t, client(t, s))
 	raw := ConnectRaw(t, s.addr(), 20*s.Tick)
-	for _, path := range []string{"", "x", r + "/", r + "//x", r + "/./x", r + "/..", r + "/\x00", r + "/\x1f", r + "/\u0085", r + "/\uf8ff"} {
+	for _, path := range []string{"", "x", r + "/", r + "/.", r + "/..", r + "/\x00", r + "/\x1f", r + "/\u0085", r + "/\uf8ff"} {
 		if m := raw.Do(t, proto.OpCreate, Create(path, nil, 0)); m.Code != proto.BadArguments {
+			t.Errorf("create %q: %v", path, m.Code)
+		}
+	}
+	// The parent is looked up before the whole path is judged.
+	for _, path := range []string{r + "//x", r + "/./x"} {
+		if m := raw.Do(t, proto.OpCreate, Create(path, nil, 0)); m.Code != proto.NoNode {
 			t.Errorf("create %q: %v", path, m.Code)
 		}
 	}

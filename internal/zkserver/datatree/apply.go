@@ -153,24 +153,27 @@ func (t *Tree) create(x *Txn, c *proto.Change) OpResult {
 	if code != proto.OK {
 		return failed(code)
 	}
-	path := c.Path
-	if !validPath(path) && !(sequential && validPath(path+"1")) {
+	if !strings.Contains(c.Path, "/") || strings.ContainsRune(c.Path, 0) {
 		return failed(proto.BadArguments)
-	}
-	if path == "/" && !sequential {
-		return failed(proto.NodeExists)
 	}
 	if len(c.ACL) == 0 {
 		return failed(proto.InvalidACL)
 	}
-	parentPath, name := splitPath(path)
+	parentPath, name := splitPath(c.Path)
 	parent := t.find(parentPath)
 	if parent == nil {
 		return failed(proto.NoNode)
 	}
+	path := c.Path
 	if sequential {
 		suffix := fmt.Sprintf("%010d", parent.creates)
 		path, name = path+suffix, name+suffix
+	}
+	if !validPath(path) {
+		return failed(proto.BadArguments)
+	}
+	if path == "/" {
+		return failed(proto.NodeExists)
 	}
 	if parent.child(name) != nil {
 		return failed(proto.NodeExists)
