@@ -303,7 +303,12 @@ func (b *testBroker) isolate(down bool) { b.cable.set(down) }
 // eventually waits until ok holds.
 func (c *cluster) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	c.eventuallyIn(20*time.Second, what, ok)
+}
+
+func (c *cluster) eventuallyIn(limit time.Duration, what string, ok func() bool) {
+	c.t.Helper()
+	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
 			for id, b := range c.brokers {
@@ -311,7 +316,7 @@ func (c *cluster) eventually(what string, ok func() bool) {
 				c.t.Logf("broker %d: controller %d epoch %d live %v log %v meta %v", id, b.ctlr, b.cepoch, b.live, b.log[max(0, len(b.log)-5):], len(b.meta))
 				b.mu.Unlock()
 			}
-			c.t.Fatalf("not within 20s: %s", what)
+			c.t.Fatalf("not within %v: %s", limit, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -336,7 +341,12 @@ func (c *cluster) active() *testBroker {
 // ask sends one request to a broker on a connection of its own.
 func (c *cluster) ask(b *testBroker, req kmsg.Request, version int16) kmsg.Response {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	return c.askFor(b, req, version, 20*time.Second)
+}
+
+func (c *cluster) askFor(b *testBroker, req kmsg.Request, version int16, limit time.Duration) kmsg.Response {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	conn, err := wire.Dial(ctx, b.ep.Addr(), wire.DialOptions{})
 	if err != nil {
