@@ -108,12 +108,15 @@ func (m *Machine) loseElection() {
 	}
 }
 
-// electionBackoff is 100 ms times a random number below a limit that doubles
-// with every lost election, at most ElectionBackoffMax.
+// electionBackoff is 100 ms times a random number from 1 up to a limit that
+// doubles with every lost election, at most ElectionBackoffMax and a random part
+// of 100 ms more. Without that part, which Kafka lacked before 4.1, two
+// candidates that both came to the maximum would collide for ever.
 func (m *Machine) electionBackoff() time.Duration {
 	const base = 100 * time.Millisecond
-	limit := int64(2) << min(20, max(m.retries, 1)-1)
-	return min(base*time.Duration(m.rng.Int64N(limit)), m.cfg.ElectionBackoffMax)
+	limit := int64(2) << min(10, max(m.retries, 1)-1)
+	backoff := base * time.Duration(1+m.rng.Int64N(limit-1))
+	return min(backoff, m.cfg.ElectionBackoffMax+time.Duration(m.rng.Int64N(int64(base))))
 }
 
 // handleVote answers Vote: INCONSISTENT_CLUSTER_ID, INVALID_REQUEST,

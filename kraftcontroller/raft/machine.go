@@ -133,6 +133,9 @@ func (m *Machine) Step(now time.Duration, in Input) (Effects, time.Duration) {
 		m.started = true
 		m.start()
 	}
+	if m.state == Leader && m.now >= m.quorumBy() {
+		m.resign() // before it can answer, after a pause, as the leader that it should not be
+	}
 	m.handle(in)
 	m.poll()
 	m.requestFlush()

@@ -1,0 +1,342 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/raft"
+)
+
+// judge knows all that ever happened in a world and says which invariant
+// breaks:
+//
+//   - ElectionSafety: an epoch has one leader, in one of its lives.
+//   - LogMatching: two records of the same offset and epoch are the same, and
+//     so are the epochs of the records before them; by induction the prefixes.
+//   - LeaderCompleteness: the log of a leader holds all that was committed in
+//     epochs before its own.
+//   - StateMachineSafety: what two nodes hold as committed at an offset is the
+//     same.
+//   - HighWatermarkMonotonic: the high watermark of a node does not move back
+//     while it lives, is not above its log, and is not below what was committed
+//     when a leader that tells it was elected.
+//   - CommittedNeverTruncated: no node drops a committed record, nor any below
+//     its high watermark.
+//   - VoteOncePerEpoch: a voter votes for one candidate in an epoch, whatever
+//     crashes lie between.
+//   - AckedDurable: what a voter acknowledges by a fetch is on its disk, and
+//     what is committed is on the disks of a majority.
+//   - NoStaleLeaderAnswer: only the leader of an epoch answers fetches and
+//     takes appends of that epoch.
+//   - CheckQuorum: a leader that hears no majority resigns.
+//   - NoFatal: no machine gives up, and its effects make sense.
+//   - Liveness: once all faults have ended, the quorum agrees on a new record.
+type judge struct {
+	w         *world
+	violation *Violation
+
+	leaders   map[kafka.LeaderEpoch]tenure
+	committed []record // by offset
+	seen      [][]version
+	votes     map[ballot]kafka.BrokerID
+	states    []standing // by node
+}
+
+// tenure is who led an epoch, and in which life.
+type tenure struct{ node, boot int }
+
+// version is a record that some log held at an offset, at any time.
+type version struct {
+	record
+	before kafka.LeaderEpoch // epoch of the record before it
+}
+
+type ballot struct {
+	voter int
+	epoch kafka.LeaderEpoch
+}
+
+// standing is where a node stands, as far as it has said so.
+type standing struct {
+	role      raft.Role
+	committed kafka.Offset    // how far the log was committed when it was elected
+	heard     []time.Duration // when it last got a fetch of its epoch, by voter
+}
+
+func newJudge(w *world) judge {
+	n := w.p.voters + w.p.observers
+	return judge{
+		w: w, leaders: map[kafka.LeaderEpoch]tenure{}, votes: map[ballot]kafka.BrokerID{},
+		states: make([]standing, n),
+	}
+}
+
+func (j *judge) fail(invariant string, node int, format string, a ...any) {
+	if j.violation != nil {
+		return
+	}
+	j.violation = &Violation{
+		Invariant: invariant, Seed: j.w.opt.Seed, Event: int(j.w.cov.Events), At: j.w.now,
+		Node: node, Detail: fmt.Sprintf(format, a...),
+	}
+	j.w.trace.note("VIOLATION %v", j.violation)
+}
+
+// String tells the violation and how to see it again.
+func (v *Violation) String() string {
+	return fmt.Sprintf("%s broken at node %d, event %d (%v): %s; see it again with seed %d", v.Invariant, v.Node, v.Event, v.At, v.Detail, v.Seed)
+}
+
+func (j *judge) started(n *node) { j.states[n.id] = standing{role: n.machine.Role()} }
+func (j *judge) stopped(n *node) { j.states[n.id] = standing{} }
+
+// role takes note of a new role, before the log changes with it.
+func (j *judge) role(n *node, r *raft.Role) {
+	if r == nil {
+		return
+	}
+	s := &j.states[n.id]
+	was := s.role
+	s.role = *r
+	j.w.trace.note("node %d is %v of epoch %d, leader %d", n.id, r.State, r.Epoch, r.LeaderID)
+	j.w.trace.add(uint64(r.State), uint64(r.Epoch), uint64(r.LeaderID))
+	if r.State == was.State && r.Epoch == was.Epoch {
+		return
+	}
+	switch r.State {
+	case raft.Prospective:
+		j.w.cov.PreVotes++
+	case raft.Candidate:
+		j.w.cov.Candidacies++
+		j.casts(n.id, r.Epoch, kafka.BrokerID(n.id))
+	case raft.Resigned:
+		j.w.cov.Resignations++
+	case raft.Leader:
+		if was.State != raft.Candidate || was.Epoch != r.Epoch {
+			j.w.cov.Candidacies++ // an only voter's, within one step
+			j.casts(n.id, r.Epoch, kafka.BrokerID(n.id))
+		}
+		j.elected(n, s)
+	}
+}
+
+func (j *judge) elected(n *node, s *standing) {
+	j.w.cov.Elections++
+	t := tenure{n.id, n.boot}
+	if o, ok := j.leaders[s.role.Epoch]; ok {
+		j.fail("ElectionSafety", n.id, "it leads epoch %d, which node %d led before", s.role.Epoch, o.node)
+		return
+	}
+	j.leaders[s.role.Epoch] = t
+	s.committed = kafka.Offset(len(j.committed))
+	s.heard = make([]time.Duration, j.w.p.voters)
+	for i := range s.heard {
+		s.heard[i] = j.w.now
+	}
+	j.complete(n, 0)
+}
+
+// complete checks that leader n holds the committed records from offset on.
+func (j *judge) complete(n *node, from kafka.Offset) {
+	if n.disk.end() < kafka.Offset(len(j.committed)) {
+		j.fail("LeaderCompleteness", n.id, "its log ends at %d when it leads epoch %d, but %d records are committed", n.disk.end(), j.states[n.id].role.Epoch, len(j.committed))
+		return
+	}
+	for o := max(from, n.disk.start); o < kafka.Offset(len(j.committed)); o++ {
+		if n.disk.at(o) != j.committed[o] {
+			j.fail("LeaderCompleteness", n.id, "as leader of epoch %d it holds %v at offset %d, but %v is committed", j.states[n.id].role.Epoch, n.disk.at(o), o, j.committed[o])
+			return
+		}
+	}
+}
+
+// casts takes note of a vote.
+func (j *judge) casts(voter int, epoch kafka.LeaderEpoch, candidate kafka.BrokerID) {
+	b := ballot{voter, epoch}
+	if o, ok := j.votes[b]; ok && o != candidate {
+		j.fail("VoteOncePerEpoch", voter, "in epoch %d it votes for node %d after it voted for node %d", epoch, candidate, o)
+		return
+	}
+	j.votes[b] = candidate
+}
+
+func (j *judge) answersVote(n *node, to caller, m raft.VoteResponse) {
+	if m.Granted && !to.preVote {
+		j.casts(n.id, m.LeaderEpoch, kafka.BrokerID(to.node))
+	}
+}
+
+// appendedRecords looks at the records from offset on, new in n's log.
+func (j *judge) appendedRecords(n *node, from kafka.Offset) {
+	before := n.disk.epochBefore(from)
+	for o := from; o < n.disk.end(); o++ {
+		v := version{n.disk.at(o), before}
+		before = v.epoch
+		for len(j.seen) <= int(o) {
+			j.seen = append(j.seen, nil)
+		}
+		known := false
+		for _, k := range j.seen[o] {
+			if k.epoch != v.epoch {
+				continue
+			}
+			if k != v {
+				j.fail("LogMatching", n.id, "it holds %v at offset %d, but another log held %v", v, o, k)
+				return
+			}
+			known = true
+		}
+		if !known {
+			j.seen[o] = append(j.seen[o], v)
+		}
+	}
+}
+
+// truncates looks at a truncation before it is done.
+func (j *judge) truncates(n *node, to kafka.Offset) {
+	if to < n.hw {
+		j.fail("CommittedNeverTruncated", n.id, "it truncates to %d, below its high watermark %d", to, n.hw)
+		return
+	}
+	if to < n.disk.end() {
+		j.w.cov.Truncations++
+		j.w.cov.RecordsTruncated += int64(n.disk.end() - to)
+	}
+	for o := max(to, n.disk.start); o < min(n.disk.end(), kafka.Offset(len(j.committed))); o++ {
+		if n.disk.at(o) == j.committed[o] {
+			j.fail("CommittedNeverTruncated", n.id, "it truncates to %d and drops the committed record %v at %d", to, n.disk.at(o), o)
+			return
+		}
+	}
+}
+
+// highWatermark looks at the high watermark that n tells of.
+func (j *judge) highWatermark(n *node, hw kafka.Offset) {
+	s := &j.states[n.id]
+	leads := s.role.State == raft.Leader
+	known := kafka.Offset(len(j.committed))
+	switch {
+	case hw < n.hw:
+		j.fail("HighWatermarkMonotonic", n.id, "it moves back from %d to %d", n.hw, hw)
+	case hw > n.disk.end():
+		j.fail("HighWatermarkMonotonic", n.id, "%d is above the log end %d", hw, n.disk.end())
+	case hw > known && !leads:
+		j.fail("HighWatermarkMonotonic", n.id, "%d is above %d, which the leaders told", hw, known)
+	case leads && hw < s.committed:
+		j.fail("HighWatermarkMonotonic", n.id, "as leader of epoch %d it tells %d, but %d was told before", s.role.Epoch, hw, s.committed)
+	}
+	if j.violation != nil {
+		return
+	}
+	for o := max(n.hw, n.disk.start, 0); o < min(hw, known); o++ {
+		if n.disk.at(o) != j.committed[o] {
+			j.fail("StateMachineSafety", n.id, "it holds %v at offset %d as committed, but %v was committed", n.disk.at(o), o, j.committed[o])
+			return
+		}
+	}
+	if hw > known {
+		j.commit(n, known, hw)
+	}
+}
+
+// commit takes note that leader n committed [from, to).
+func (j *judge) commit(n *node, from, to kafka.Offset) {
+	for o := from; o < to; o++ {
+		j.committed = append(j.committed, n.disk.at(o))
+	}
+	j.w.cov.Commits += int64(to - from)
+	durable := 0
+	last := n.disk.at(to - 1)
+	for _, v := range j.w.nodes[:j.w.p.voters] {
+		d := &v.disk
+		if d.start >= to || d.safe >= to && d.at(to-1) == last {
+			durable++
+		}
+	}
+	if durable*2 <= j.w.p.voters {
+		j.fail("AckedDurable", n.id, "it commits [%d,%d), which is durable on %d of %d voters", from, to, durable, j.w.p.voters)
+		return
+	}
+	for i, s := range j.states {
+		o := j.w.nodes[i]
+		if o.up && s.role.State == raft.Leader && s.role.Epoch > j.states[n.id].role.Epoch {
+			j.complete(o, from)
+		}
+	}
+}
+
+// sends looks at a request before it leaves.
+func (j *judge) sends(n *node, m raft.Message) {
+	switch m := m.(type) {
+	case raft.FetchRequest:
+		if n.voter && m.FetchOffset > n.disk.safe {
+			j.fail("AckedDurable", n.id, "it acknowledges the log below %d, but only %d is on its disk", m.FetchOffset, n.disk.safe)
+		}
+	case raft.VoteRequest:
+		if !m.PreVote {
+			j.casts(n.id, m.Epoch, m.Candidate.ID)
+		}
+	}
+}
+
+// answersFetch looks at the answer to a fetch before it leaves.
+func (j *judge) answersFetch(n *node, to caller, m raft.FetchResponse) {
+	if m.Error != kafka.None || m.PartitionError != kafka.None {
+		return
+	}
+	if len(m.Batches) == 0 && m.Diverging == nil && m.Snapshot == nil {
+		j.w.cov.ParkedExpired++
+	}
+	s := &j.states[n.id]
+	if s.role.State != raft.Leader || s.role.Epoch != to.epoch || m.LeaderEpoch != to.epoch || m.LeaderID != kafka.BrokerID(n.id) {
+		j.fail("NoStaleLeaderAnswer", n.id, "it answers a fetch of epoch %d as leader %d of epoch %d, but is %v of epoch %d", to.epoch, m.LeaderID, m.LeaderEpoch, s.role.State, s.role.Epoch)
+		return
+	}
+	if m.HighWatermark != kafka.NoOffset && m.HighWatermark < s.committed {
+		j.fail("HighWatermarkMonotonic", n.id, "as leader of epoch %d it tells %d, but %d was told before", s.role.Epoch, m.HighWatermark, s.committed)
+	}
+}
+
+// appended looks at the answer to a client.
+func (j *judge) appended(n *node, a raft.AppendResult) {
+	if a.Err != kafka.None {
+		j.w.cov.Refused++
+		return
+	}
+	j.w.cov.Appends++
+	s := &j.states[n.id]
+	if s.role.State != raft.Leader || n.disk.at(a.LastOffset).epoch != s.role.Epoch || n.disk.at(a.LastOffset).value != a.Token {
+		j.fail("NoStaleLeaderAnswer", n.id, "as %v of epoch %d it takes an append", s.role.State, s.role.Epoch)
+	}
+}
+
+// heard takes note of a fetch that arrives.
+func (j *judge) heard(n *node, replica kafka.BrokerID, epoch kafka.LeaderEpoch) {
+	s := &j.states[n.id]
+	if s.role.State == raft.Leader && epoch == s.role.Epoch && int(replica) < len(s.heard) {
+		s.heard[replica] = j.w.now
+	}
+}
+
+// afterEvent checks what time alone can break: a leader without a majority for
+// more than 1.5 fetch timeouts.
+func (j *judge) afterEvent() {
+	for i := range j.states {
+		s := &j.states[i]
+		n := j.w.nodes[i]
+		if s.role.State != raft.Leader || !n.up || n.paused || j.violation != nil {
+			continue
+		}
+		limit := j.w.now - j.w.p.fetchTimeout*3/2
+		recent := 0
+		for v, at := range s.heard {
+			if v == i || at >= limit {
+				recent++
+			}
+		}
+		if recent*2 <= j.w.p.voters && n.deadline > j.w.now {
+			j.fail("CheckQuorum", i, "it leads epoch %d, but only %d of %d voters fetched in the last 1.5 fetch timeouts", s.role.Epoch, recent, j.w.p.voters)
+		}
+	}
+}

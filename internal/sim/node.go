@@ -1,0 +1,347 @@
+package sim
+
+import (
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/raft"
+)
+
+// node is a machine with its disk, and its driver.
+type node struct {
+	w       *world
+	id      int
+	cfg     raft.Config
+	disk    disk
+	machine *raft.Machine
+	voter   bool
+
+	boot     int // counts lives
+	bootAt   time.Duration
+	up       bool
+	stopped  bool // shut down in good order
+	paused   bool
+	held     []event // arrived while paused
+	deadline time.Duration
+	slow     time.Duration // what an fsync takes more
+	crashAt  int           // stage of the next step to crash before, 0 for none
+
+	hw       kafka.Offset // as of its machine
+	lastReq  uint64
+	inbound  map[uint64]caller
+	receives snapshotInFlight
+}
+
+// caller is who waits for the answer to a request.
+type caller struct {
+	node, boot int
+	id         uint64
+	epoch      kafka.LeaderEpoch // of a fetch
+	preVote    bool              // of a vote
+}
+
+type snapshotInFlight struct {
+	id    raft.SnapshotID
+	bytes int64
+}
+
+// snapshotBytes is the size of every snapshot, in chunks of snapshotChunk.
+const (
+	snapshotBytes = 100
+	snapshotChunk = 40
+)
+
+func newNode(w *world, id int, voters []raft.Voter) *node {
+	n := &node{w: w, id: id, voter: id < len(voters), hw: kafka.NoOffset, deadline: raft.Never}
+	n.disk.quorum = raft.EmptyQuorumState()
+	n.cfg = raft.Config{
+		NodeID: kafka.BrokerID(id), ClusterID: "sim", Voters: voters,
+		ElectionTimeout: w.p.electionTimeout, FetchTimeout: w.p.fetchTimeout, ElectionBackoffMax: w.p.electionTimeout,
+		RequestTimeout: w.p.fetchTimeout, FetchMaxWait: w.p.fetchTimeout / 4, RetryBackoff: 5 * time.Millisecond,
+		FetchMaxBytes: int32(1 + w.rng.IntN(20)), SnapshotMaxBytes: snapshotChunk,
+		DisablePreVote: w.p.noPreVote, HWPush: w.p.hwPush,
+		NoFlush: w.rng.IntN(2) == 0,
+	}
+	return n
+}
+
+func (n *node) start() {
+	n.cfg.Seed = [2]uint64{n.w.rng.Uint64(), n.w.rng.Uint64()}
+	m, err := raft.New(n.cfg, n.disk.persisted())
+	if err != nil {
+		n.w.judge.fail("NoFatal", n.id, "start: %v", err)
+		return
+	}
+	n.w.trace.note("node %d starts, log [%d,%d)", n.id, n.disk.start, n.disk.end())
+	n.machine, n.up, n.stopped, n.paused, n.held = m, true, false, false, nil
+	n.bootAt, n.hw, n.inbound, n.receives = n.w.now, m.HighWatermark(), map[uint64]caller{}, snapshotInFlight{}
+	n.w.judge.started(n)
+	n.step(raft.Tick{})
+}
+
+// crash ends this life of the node and lets the next begin later.
+func (n *node) crash() {
+	if !n.up {
+		return
+	}
+	n.w.cov.Crashes++
+	n.w.cov.RecordsLost += int64(n.disk.crash(n.w.rng))
+	n.w.trace.note("node %d crashes, log ends at %d", n.id, n.disk.end())
+	n.leave()
+}
+
+func (n *node) leave() {
+	n.up, n.crashAt, n.deadline = false, 0, raft.Never
+	n.boot++
+	n.w.judge.stopped(n)
+	n.w.after(time.Duration(n.w.rng.Int64N(int64(3*n.w.p.fetchTimeout))), event{kind: evStart, node: n.id, boot: n.boot})
+}
+
+// receive hands an event to the machine.
+func (n *node) receive(e event) {
+	switch e.kind {
+	case evRequest:
+		n.lastReq++
+		c := caller{node: e.peer, boot: e.peerBoot, id: e.id}
+		switch m := e.msg.(type) {
+		case raft.FetchRequest:
+			c.epoch = m.CurrentLeaderEpoch
+			n.w.judge.heard(n, m.Replica.ID, m.CurrentLeaderEpoch)
+		case raft.FetchSnapshotRequest:
+			n.w.judge.heard(n, m.Replica.ID, m.CurrentLeaderEpoch)
+		case raft.VoteRequest:
+			c.preVote = m.PreVote
+		}
+		n.inbound[n.lastReq] = c
+		n.step(raft.Request{ID: n.lastReq, Message: e.msg})
+	case evResponse:
+		n.step(raft.Response{ID: e.id, Message: e.msg})
+	case evFailed:
+		n.step(raft.RequestFailed{ID: e.id})
+	case evFlushed:
+		n.disk.sync(e.mark)
+		n.step(raft.FlushDone{Seq: e.id})
+	case evInstalled:
+		n.step(raft.SnapshotInstalled{ID: n.disk.snapshot})
+	case evTick:
+		n.step(raft.Tick{})
+	}
+	if held := n.held; len(held) > 0 && !n.paused && n.up {
+		n.held = nil
+		for _, e := range held {
+			n.w.after(0, e)
+		}
+	}
+}
+
+// The stages of a step at which a node can crash.
+const stages = 5
+
+// step steps the machine and carries out its effects in their order.
+func (n *node) step(in raft.Input) {
+	fx, deadline := n.machine.Step(n.w.now-n.bootAt, in)
+	n.deadline = raft.Never
+	if deadline < raft.Never {
+		n.deadline = deadline + n.bootAt
+	}
+	crashAt := n.crashAt
+	n.crashAt = 0
+	if fx.Fatal != nil {
+		n.w.judge.fail("NoFatal", n.id, "%v", fx.Fatal)
+		return
+	}
+	for stage := 1; stage <= stages; stage++ {
+		if stage == crashAt {
+			n.w.cov.MidStepCrashes++
+			n.crash()
+			return
+		}
+		switch stage {
+		case 1:
+			if fx.Persist != nil {
+				n.disk.quorum = *fx.Persist
+				n.w.trace.add(uint64(fx.Persist.LeaderEpoch), uint64(fx.Persist.LeaderID), uint64(fx.Persist.VotedKey.ID))
+			}
+		case 2:
+			n.w.judge.role(n, fx.Role) // durable now, and the log is still as it was elected with
+			n.changeLog(fx.Log)
+		case 3:
+			n.snapshot(fx.Snapshot)
+			if fx.Flush != nil {
+				n.flush(fx.Flush.Seq)
+			}
+			if fx.HighWatermark != kafka.NoOffset {
+				n.w.judge.highWatermark(n, fx.HighWatermark)
+				n.hw = fx.HighWatermark
+				n.w.trace.add(uint64(n.hw))
+			}
+		case 4:
+			for _, s := range fx.Send {
+				n.w.judge.sends(n, s.Message)
+				n.w.transmit(event{kind: evRequest, node: int(s.To), peer: n.id, peerBoot: n.boot, id: s.ID, msg: s.Message})
+			}
+		case 5:
+			for _, r := range fx.Reply {
+				n.reply(r)
+			}
+		}
+		if n.w.judge.violation != nil {
+			return
+		}
+	}
+	for _, a := range fx.Appended {
+		n.w.judge.appended(n, a)
+	}
+	if fx.ShutdownDone {
+		n.stopped = true
+		n.w.cov.RecordsLost += int64(n.disk.crash(n.w.rng))
+		n.leave()
+	}
+}
+
+func (n *node) changeLog(ops []raft.LogOp) {
+	for _, op := range ops {
+		switch op := op.(type) {
+		case raft.LogTruncate:
+			n.w.judge.truncates(n, op.To)
+			n.w.trace.note("node %d truncates to %d", n.id, op.To)
+			n.w.trace.add(uint64(op.To))
+			if n.w.judge.violation != nil {
+				return
+			}
+			n.disk.truncate(op.To)
+		case raft.LogAppend:
+			n.append(op)
+		}
+	}
+}
+
+func (n *node) append(op raft.LogAppend) {
+	from := n.disk.end()
+	switch records, _ := op.Records.([]record); {
+	case op.LeaderChange != nil:
+		b := op.Batches[0]
+		n.disk.append([]record{{epoch: b.Epoch, base: b.BaseOffset}})
+	case len(op.Batches) == 1 && records[0].epoch == 0: // a client's, on the leader
+		b := op.Batches[0]
+		for i := range records {
+			records[i].epoch, records[i].base = b.Epoch, b.BaseOffset
+		}
+		n.disk.append(records)
+	default:
+		for _, b := range op.Batches {
+			k := int(b.LastOffset - b.BaseOffset + 1)
+			n.disk.append(records[:k:k])
+			records = records[k:]
+		}
+	}
+	n.w.trace.note("node %d appends [%d,%d)", n.id, from, n.disk.end())
+	n.w.judge.appendedRecords(n, from)
+}
+
+func (n *node) flush(seq uint64) {
+	d := n.w.p.fsync/2 + time.Duration(n.w.rng.Int64N(int64(n.w.p.fsync))) + n.slow
+	n.w.after(d, event{kind: evFlushed, node: n.id, boot: n.boot, id: seq, mark: len(n.disk.journal)})
+}
+
+// snapshot takes a chunk of a snapshot, and installs it when it is whole.
+func (n *node) snapshot(s *raft.Snapshot) {
+	if s == nil {
+		return
+	}
+	if s.Position == 0 {
+		n.receives = snapshotInFlight{id: s.ID}
+	}
+	if s.ID != n.receives.id || s.Position != n.receives.bytes {
+		n.w.judge.fail("NoFatal", n.id, "chunk at %d of snapshot %v does not follow %d of %v", s.Position, s.ID, n.receives.bytes, n.receives.id)
+		return
+	}
+	n.receives.bytes += int64(len(s.Data))
+	if !s.Done {
+		return
+	}
+	n.w.cov.Installs++
+	n.w.trace.note("node %d installs snapshot %d-%d", n.id, s.ID.EndOffset, s.ID.Epoch)
+	n.w.judge.truncates(n, max(s.ID.EndOffset, n.disk.start))
+	n.disk.reset(s.ID)
+	n.w.after(n.w.p.fsync, event{kind: evInstalled, node: n.id, boot: n.boot})
+}
+
+// takeSnapshot takes one of what is committed, and deletes the log before it,
+// or before its middle.
+func (n *node) takeSnapshot() {
+	end := min(n.hw, n.disk.safe)
+	if !n.up || n.paused || !n.w.p.snapshots || n.hw < 0 || end <= n.disk.start {
+		return
+	}
+	for end < n.disk.end() && n.disk.at(end).base != end {
+		end-- // to a batch boundary
+	}
+	if end <= n.disk.snapshot.EndOffset {
+		return
+	}
+	n.w.cov.Snapshots++
+	n.disk.snapshot = raft.SnapshotID{EndOffset: end, Epoch: n.disk.epochBefore(end)}
+	n.step(raft.SnapshotTaken{ID: n.disk.snapshot})
+	if n.w.rng.IntN(2) == 0 && n.up {
+		n.disk.moveStart(end)
+		n.step(raft.LogStartMoved{Offset: end})
+	}
+}
+
+// reply sends an answer, with the records or the chunk that it asks for.
+func (n *node) reply(r raft.Reply) {
+	to, ok := n.inbound[r.ID]
+	if !ok {
+		n.w.judge.fail("NoFatal", n.id, "answers request %d twice, or nobody's", r.ID)
+		return
+	}
+	delete(n.inbound, r.ID)
+	msg := r.Message
+	switch m := msg.(type) {
+	case raft.FetchResponse:
+		if m.Read != nil {
+			m.Batches, m.Records = n.disk.read(m.Read.From, int(m.Read.MaxBytes))
+			m.Read = nil
+			msg = m
+		}
+		n.w.judge.answersFetch(n, to, m)
+	case raft.FetchSnapshotResponse:
+		if m.ReadChunk {
+			msg = n.chunk(m)
+		}
+	case raft.VoteResponse:
+		n.w.judge.answersVote(n, to, m)
+	}
+	n.w.transmit(event{kind: evResponse, node: to.node, boot: to.boot, peer: n.id, id: to.id, msg: msg})
+}
+
+func (n *node) chunk(m raft.FetchSnapshotResponse) raft.FetchSnapshotResponse {
+	if m.Snapshot != n.disk.snapshot {
+		m.PartitionError = kafka.SnapshotNotFound
+		return m
+	}
+	m.Size = snapshotBytes
+	if m.Position >= m.Size {
+		m.PartitionError = kafka.PositionOutOfRange
+		return m
+	}
+	m.Data = make([]byte, min(int64(m.MaxBytes), m.Size-m.Position))
+	return m
+}
+
+// transmit puts a message on the network. Who sends a request that is lost
+// sometimes learns of it, as when a connection is refused.
+func (w *world) transmit(e event) {
+	var delays [2]time.Duration
+	if e.kind == evRequest {
+		e.boot = w.nodes[e.node].boot
+	}
+	n := w.net.deliveries(e.peer, e.node, &delays)
+	for _, d := range delays[:n] {
+		w.after(d, e)
+	}
+	if n == 0 && e.kind == evRequest && w.rng.IntN(2) == 0 {
+		w.after(w.net.delay(), event{kind: evFailed, node: e.peer, boot: e.peerBoot, peer: e.node, id: e.id})
+	}
+}
