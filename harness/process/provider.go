@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"kbench/harness/provider"
+	"kbench/harness/zookeeper"
 	"kbench/internal/nodeconfig"
 )
 
 // Host is where every node listens.
 const Host = "127.0.0.1"
+
+var _ provider.Provider = (*Provider)(nil)
 
 // Config says what to run and where files go.
 type Config struct {
@@ -90,6 +93,32 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 	p.nodes = append(p.nodes, n)
 	p.mu.Unlock()
 	return n, nil
+}
+
+// ZooKeeper implements provider.Provider.
+func (p *Provider) ZooKeeper(ctx context.Context, size int, tickTime time.Duration) (provider.Ensemble, error) {
+	found, err := zookeeper.Find()
+	if err != nil {
+		return nil, err
+	}
+	e, err := zookeeper.Start(ctx, zookeeper.Config{
+		Installation: found, Dir: p.cfg.WorkDir, Size: size, TickTime: tickTime, Host: Host, Port: p.onePort,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.extra = append(p.extra, e.Close)
+	p.mu.Unlock()
+	return e, nil
+}
+
+func (p *Provider) onePort() (uint16, error) {
+	_, ports, err := p.Reserve(context.Background(), "", 1)
+	if err != nil {
+		return 0, err
+	}
+	return ports[0], nil
 }
 
 // Close implements provider.Provider: SIGTERM is not sent, since nothing that
