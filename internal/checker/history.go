@@ -1,0 +1,91 @@
+package checker
+
+import "kbench/kafka"
+
+// History is everything that is judged. The zero value of a part means that
+// it was not recorded; its invariants then look at nothing and say so.
+type History struct {
+	Operations   []Operation   // in the order of their acknowledgements
+	Views        []View        // what each live broker served at the end, settled
+	Observations []Observation // what probes saw, in the order of each broker's answers
+	Elections    []Election    // who claimed which controller epoch
+	Epochs       []EpochSeen   // controller epochs as nodes saw them, in each node's order
+}
+
+// Kind is a change of metadata.
+type Kind string
+
+// The kinds of operation.
+const (
+	CreateTopic      Kind = "create-topic"
+	DeleteTopic      Kind = "delete-topic"
+	CreatePartitions Kind = "create-partitions" // Partitions is the new total
+)
+
+// Outcome is what the client learnt.
+type Outcome string
+
+// An operation without an answer may or may not have happened; a refused one
+// did not, and is left out of a history.
+const (
+	Acknowledged Outcome = "acked"
+	Unknown      Outcome = "unknown"
+)
+
+// Operation is one change that a client asked for.
+type Operation struct {
+	Kind       Kind       `json:"kind"`
+	Topic      string     `json:"topic"`
+	ID         kafka.UUID `json:"-"`                    // zero where the answer did not say
+	Partitions int32      `json:"partitions,omitempty"` // of a creation
+	Outcome    Outcome    `json:"outcome"`
+	AtNs       int64      `json:"atNs"` // when the answer came, or waiting for it ended
+}
+
+// View is all topics as one broker served them.
+type View struct {
+	Broker kafka.BrokerID
+	Topics []Topic // any order, each name once
+}
+
+// Topic is one topic of a View.
+type Topic struct {
+	Name       string
+	ID         kafka.UUID
+	Partitions []Partition // any order
+}
+
+// Partition is the state of one partition in a View.
+type Partition struct {
+	Index       int32             `json:"p"`
+	Leader      kafka.BrokerID    `json:"l"` // kafka.NoLeader for none
+	LeaderEpoch kafka.LeaderEpoch `json:"e"`
+	Replicas    []kafka.BrokerID  `json:"r"`
+	ISR         []kafka.BrokerID  `json:"i"` // any order
+}
+
+// Observation is one partition as a broker served it to a probe.
+type Observation struct {
+	AtNs        int64             `json:"atNs"`
+	Broker      kafka.BrokerID    `json:"broker"`
+	Incarnation int               `json:"incarnation,omitempty"` // counts the broker's starts: a new process may lag behind its predecessor
+	Topic       string            `json:"topic"`
+	TopicID     kafka.UUID        `json:"-"` // zero where it was not asked for
+	Partition   int32             `json:"partition"`
+	Leader      kafka.BrokerID    `json:"leader"`
+	LeaderEpoch kafka.LeaderEpoch `json:"leaderEpoch"`
+}
+
+// Election is a controller's claim of an epoch.
+type Election struct {
+	AtNs  int64  `json:"atNs"`
+	Node  string `json:"node"`
+	Epoch int64  `json:"epoch"`
+}
+
+// EpochSeen is a controller epoch as a node came to see it.
+type EpochSeen struct {
+	AtNs  int64  `json:"atNs"`
+	Node  string `json:"node"`
+	Epoch int64  `json:"epoch"`
+}
