@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"kbench/internal/checker"
 	"kbench/kafka"
 	"kbench/results"
 	"kbench/workloads"
@@ -26,7 +27,7 @@ type recorder struct {
 	began    time.Time
 	dists    map[string]*results.Recorder // by metric.phase, of the current workload
 	order    []string
-	acked    []workloads.Operation
+	acked    []checker.Operation
 	faults   int // invalid trials
 	valid    int
 	err      error
@@ -135,15 +136,14 @@ func (r *recorder) Event(e workloads.Event) {
 	})
 }
 
-// Acked implements workloads.Recorder. The history goes into the run folder
-// too, so that an old run can be judged again.
+// Acked implements workloads.Recorder: the history from which verify proves
+// that nothing was lost.
 func (r *recorder) Acked(op workloads.Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.acked = append(r.acked, op)
-	r.event(results.Event{
-		MonoNs: op.AckedNs, Kind: "acked",
-		Data: map[string]any{"op": op.Kind, "topic": op.Topic, "topicId": op.TopicID.String(), "partitions": op.Partitions},
+	r.acked = append(r.acked, checker.Operation{
+		Kind: checker.Kind(op.Kind), Topic: op.Topic, ID: op.TopicID, Partitions: op.Partitions,
+		Outcome: checker.Acknowledged, AtNs: op.AckedNs,
 	})
 }
 
@@ -160,7 +160,7 @@ func (r *recorder) keep(err error) {
 }
 
 // history gives what was acknowledged.
-func (r *recorder) history() []workloads.Operation {
+func (r *recorder) history() []checker.Operation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.acked)

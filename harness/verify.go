@@ -2,17 +2,95 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/internal/checker"
+	"kbench/kafka"
+	"kbench/results"
 )
 
 // verify waits for the cluster to settle, then judges it from outside: what
-// every broker serves, against what was acknowledged.
+// every broker serves against what was acknowledged, and what nodes traced.
+// The history goes into the run folder, so that it can be judged again.
 func (run *cellRun) verify(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyTimeout, fmt.Errorf("not within %s", verifyTimeout))
 	defer cancel()
 	run.phase("verify")
 	if err := run.cluster.WaitHealthy(ctx); err != nil {
 		return fmt.Errorf("verify: %w", err)
+	}
+	h, err := run.gather(ctx)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	for _, r := range checker.Check(h) {
+		run.out.Checks = append(run.out.Checks, results.Check{
+			Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More,
+		})
+	}
+	return run.keepHistory(h)
+}
+
+// gather collects everything that is judged.
+func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
+	h := checker.History{Operations: run.rec.history()}
+	for _, b := range run.cluster.Brokers() {
+		m, err := fetchMetadata(ctx, b.Addr, nil)
+		if err != nil {
+			return h, err
+		}
+		h.Views = append(h.Views, checker.View{Broker: b.ID, Topics: viewed(m)})
+	}
+	events, err := run.cluster.Events(ctx)
+	if err != nil {
+		return h, err
+	}
+	h.Elections, h.Epochs = checker.FromTraces(events)
+	return h, nil
+}
+
+// viewed turns an answer into what the checker compares.
+func viewed(m *kmsg.MetadataResponse) []checker.Topic {
+	out := make([]checker.Topic, 0, len(m.Topics))
+	for i := range m.Topics {
+		t := &m.Topics[i]
+		if t.Topic == nil || t.ErrorCode != 0 {
+			continue // a topic that cannot be served is one that is missing
+		}
+		topic := checker.Topic{Name: *t.Topic, ID: t.TopicID, Partitions: make([]checker.Partition, 0, len(t.Partitions))}
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			topic.Partitions = append(topic.Partitions, checker.Partition{
+				Index: p.Partition, Leader: kafka.BrokerID(p.Leader), LeaderEpoch: kafka.LeaderEpoch(p.LeaderEpoch),
+				Replicas: brokerIDs(p.Replicas), ISR: brokerIDs(p.ISR),
+			})
+		}
+		out = append(out, topic)
+	}
+	return out
+}
+
+func brokerIDs(ids []int32) []kafka.BrokerID {
+	out := make([]kafka.BrokerID, len(ids))
+	for i, id := range ids {
+		out[i] = kafka.BrokerID(id)
+	}
+	return out
+}
+
+func (run *cellRun) keepHistory(h checker.History) error {
+	name := fmt.Sprintf("%s.%d%s", run.spec.ID, run.repeat, checker.FileSuffix)
+	f, err := os.Create(filepath.Join(run.w.Dir(), name))
+	if err != nil {
+		return fmt.Errorf("keep the history: %w", err)
+	}
+	if err := errors.Join(checker.Write(f, h), f.Close()); err != nil {
+		return fmt.Errorf("keep the history: %w", err)
 	}
 	return nil
 }

@@ -40,17 +40,31 @@ func (v view) String() string {
 		len(v.brokers), v.topics, v.partitions, v.leaderless, v.underReplicated)
 }
 
-// lookAt asks the broker at addr for the metadata of topics; nil means all.
+// lookAt asks the broker at addr for the metadata of topics and sums it up;
+// nil means all topics.
 func lookAt(ctx context.Context, addr string, topics []string) (view, error) {
+	m, err := fetchMetadata(ctx, addr, topics)
+	if err != nil {
+		return view{}, err
+	}
+	return summarise(m), nil
+}
+
+// fetchMetadata asks the broker at addr for the metadata of topics; nil means
+// all.
+func fetchMetadata(ctx context.Context, addr string, topics []string) (*kmsg.MetadataResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-health"})
 	if err != nil {
-		return view{}, err
+		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	req := kmsg.NewPtrMetadataRequest()
 	req.SetVersion(metadataVersion)
+	if topics != nil {
+		req.Topics = make([]kmsg.MetadataRequestTopic, 0, len(topics))
+	}
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
 		t.Topic = kmsg.StringPtr(name)
@@ -58,9 +72,9 @@ func lookAt(ctx context.Context, addr string, topics []string) (view, error) {
 	}
 	resp, err := conn.Request(ctx, req)
 	if err != nil {
-		return view{}, fmt.Errorf("metadata from %s: %w", addr, err)
+		return nil, fmt.Errorf("metadata from %s: %w", addr, err)
 	}
-	return summarise(resp.(*kmsg.MetadataResponse)), nil
+	return resp.(*kmsg.MetadataResponse), nil
 }
 
 func summarise(m *kmsg.MetadataResponse) view {
