@@ -34,7 +34,10 @@ func (b *Broker) handleProduce(ctx context.Context, r *wire.Request) (kmsg.Respo
 		t := &req.Topics[i]
 		rt := kmsg.NewProduceResponseTopic()
 		rt.Topic, rt.TopicID = t.Topic, t.TopicID
-		minISR := b.minISR(img, t.Topic, t.TopicID)
+		minISR := 1
+		if wait != nil {
+			minISR = b.minISR(ctx, img, t.Topic, t.TopicID)
+		}
 		for j := range t.Partitions {
 			part := b.produce(img, req.Acks, t, &t.Partitions[j], minISR, wait)
 			if part.ErrorCode == 0 {
@@ -107,14 +110,15 @@ func findPartition(img *metadata.Image, name string, id kafka.UUID, p int32) *me
 }
 
 // minISR is min.insync.replicas of a topic.
-func (b *Broker) minISR(img *metadata.Image, name string, id kafka.UUID) int {
+func (b *Broker) minISR(ctx context.Context, img *metadata.Image, name string, id kafka.UUID) int {
+	t, ok := img.Topic(name)
 	if !id.IsZero() {
-		if t, ok := img.TopicByID(id); ok {
-			name = t.Name()
-		}
+		t, ok = img.TopicByID(id)
 	}
-	v, ok := img.Config(metadata.ConfigResource{Type: metadata.TopicConfig, Name: name})["min.insync.replicas"]
-	if n, err := strconv.Atoi(v); ok && err == nil && n > 0 {
+	if !ok {
+		return b.cfg.MinISR
+	}
+	if n, err := strconv.Atoi(b.plane.topicConfig(ctx, t.Name())["min.insync.replicas"]); err == nil && n > 0 {
 		return n
 	}
 	return b.cfg.MinISR

@@ -24,24 +24,31 @@ var topicDefaults = map[string]string{
 }
 
 // handleDescribeConfigs answers from the image and the broker's own settings.
-func (b *Broker) handleDescribeConfigs(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+func (b *Broker) handleDescribeConfigs(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
 	req := r.Body.(*kmsg.DescribeConfigsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
 	img := b.Image()
 	for i := range req.Resources {
-		resp.Resources = append(resp.Resources, b.describeConfigs(img, &req.Resources[i]))
+		resp.Resources = append(resp.Resources, b.describeConfigs(ctx, img, &req.Resources[i]))
 	}
 	return resp, nil
 }
 
-func (b *Broker) describeConfigs(img *metadata.Image, want *kmsg.DescribeConfigsRequestResource) kmsg.DescribeConfigsResponseResource {
+func (b *Broker) describeConfigs(ctx context.Context, img *metadata.Image, want *kmsg.DescribeConfigsRequestResource) kmsg.DescribeConfigsResponseResource {
 	res := kmsg.NewDescribeConfigsResponseResource()
 	res.ResourceType, res.ResourceName = want.ResourceType, want.ResourceName
 	refuse := func(code kafka.ErrorCode, text string) kmsg.DescribeConfigsResponseResource {
 		res.ErrorCode, res.ErrorMessage = int16(code), &text
 		return res
 	}
-	set := img.Config(metadata.ConfigResource{Type: metadata.ConfigType(want.ResourceType), Name: want.ResourceName})
+	resource := metadata.ConfigResource{Type: metadata.ConfigType(want.ResourceType), Name: want.ResourceName}
+	if resource.Type != metadata.TopicConfig && resource.Type != metadata.BrokerConfig {
+		return refuse(kafka.InvalidRequest, "only topics and brokers have configuration here")
+	}
+	set, err := b.plane.configs(ctx, resource)
+	if err != nil {
+		return refuse(kafka.UnknownServerError, err.Error())
+	}
 	switch metadata.ConfigType(want.ResourceType) {
 	case metadata.TopicConfig:
 		if _, ok := img.Topic(want.ResourceName); !ok {
@@ -56,8 +63,6 @@ func (b *Broker) describeConfigs(img *metadata.Image, want *kmsg.DescribeConfigs
 		} else {
 			return refuse(kafka.InvalidRequest, "this is broker "+id+": ask broker "+want.ResourceName+" itself")
 		}
-	default:
-		return refuse(kafka.InvalidRequest, "only topics and brokers have configuration here")
 	}
 	return res
 }

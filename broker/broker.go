@@ -35,6 +35,11 @@ type Plane interface {
 	epoch() kafka.BrokerEpoch
 	// clusterID names the cluster; "" until it is known.
 	clusterID() string
+	// configs gives what is set for a resource; the map is the caller's.
+	configs(ctx context.Context, r metadata.ConfigResource) (map[string]string, error)
+	// topicConfig is configs for a topic on the produce path: cached, and nil
+	// where it cannot be had.
+	topicConfig(ctx context.Context, topic string) map[string]string
 }
 
 // Broker is one broker. Make it with New.

@@ -311,6 +311,23 @@ func (m *Manager) Counts() Counts {
 	return Counts{Replicas: m.total, Led: m.leads, Bytes: m.bytes}
 }
 
+// Held is what a controller's request is judged by.
+type Held struct {
+	TopicID     kafka.UUID
+	LeaderEpoch kafka.LeaderEpoch
+}
+
+// Held finds a replica, or false where this broker has none.
+func (m *Manager) Held(tp kafka.TopicPartition) (Held, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.find(tp.Topic, tp.Partition)
+	if r == nil {
+		return Held{}, false
+	}
+	return Held{TopicID: r.topic.id, LeaderEpoch: r.leaderEpoch}, true
+}
+
 // Info is the state of one replica.
 type Info struct {
 	TopicID        kafka.UUID

@@ -1,0 +1,60 @@
+package broker
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/wire"
+)
+
+// epochDuringDelete is the leader epoch with which a controller stops replicas
+// of a topic that is being deleted: always accepted (KAFKA-9539).
+const epochDuringDelete kafka.LeaderEpoch = -2
+
+// handleStopReplica ends replicas, and forgets those to be deleted.
+func (p *zkPlane) handleStopReplica(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+	req := r.Body.(*kmsg.StopReplicaRequest)
+	resp := req.ResponseKind().(*kmsg.StopReplicaResponse)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	epoch := req.ControllerEpoch
+	if req.Version == 4 {
+		// kmsg reads the controller epoch and the flag before it in the wrong
+		// order, and the epoch cannot be told from what it gives; leader
+		// epochs fence each partition all the same.
+		epoch = int32(p.controllerEpoch)
+	}
+	if code := p.fence(req.ControllerID, epoch, req.BrokerEpoch); code != kafka.None {
+		resp.ErrorCode = int16(code)
+		return resp, nil
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for _, part := range t.Partitions { // before version 3
+			p.stopReplica(resp, t.Topic, part, kafka.NoEpoch, req.DeletePartitions)
+		}
+		for _, s := range t.PartitionStates {
+			p.stopReplica(resp, t.Topic, s.Partition, kafka.LeaderEpoch(s.LeaderEpoch), s.Delete)
+		}
+	}
+	return resp, nil
+}
+
+func (p *zkPlane) stopReplica(resp *kmsg.StopReplicaResponse, topic string, partition int32, epoch kafka.LeaderEpoch, remove bool) {
+	tp := kafka.TopicPartition{Topic: topic, Partition: partition}
+	held, ok := p.b.replicas.Held(tp)
+	part := kmsg.NewStopReplicaResponsePartition()
+	part.Topic, part.Partition = topic, partition
+	switch {
+	case ok && epoch != epochDuringDelete && epoch != kafka.NoEpoch && epoch < held.LeaderEpoch:
+		part.ErrorCode = int16(kafka.FencedLeaderEpoch)
+	case remove:
+		p.b.replicas.Remove(tp)
+		p.topicConfigs.drop(topic)
+	default:
+		p.b.replicas.Stop(tp)
+	}
+	resp.Partitions = append(resp.Partitions, part)
+}

@@ -1,0 +1,166 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+)
+
+// leaderDuringDelete is the leader of a partition whose topic is being
+// deleted: it goes from the metadata.
+const leaderDuringDelete = -2
+
+// handleUpdateMetadata merges the partitions that the controller sends into
+// the metadata, and replaces the live brokers by those it names.
+func (p *zkPlane) handleUpdateMetadata(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+	req := r.Body.(*kmsg.UpdateMetadataRequest)
+	resp := req.ResponseKind().(*kmsg.UpdateMetadataResponse)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if code := p.fence(req.ControllerID, req.ControllerEpoch, req.BrokerEpoch); code != kafka.None {
+		resp.ErrorCode = int16(code)
+		return resp, nil
+	}
+	if epoch := kafka.ControllerEpoch(req.ControllerEpoch); epoch > p.tracedEpoch {
+		p.tracedEpoch = epoch
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(epoch), Broker: int32(p.b.cfg.ID)})
+	}
+	base := p.b.Image()
+	d := metadata.NewDelta(base)
+	removed, err := mergeMetadata(d, req)
+	if err != nil {
+		p.b.log.Error("UpdateMetadata refused", "controller", req.ControllerID, "reason", err)
+		resp.ErrorCode = int16(kafka.InvalidRequest)
+		return resp, nil
+	}
+	p.b.publish(d.Apply(base.Offset()+1, req.ControllerEpoch))
+	if _, addr, ok := p.controller(); ok {
+		p.b.controllerMoved(addr)
+	}
+	live := liveBrokers(d)
+	if n := d.NumChangedPartitions() + removed; n > 0 {
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerApplied, Epoch: int64(req.ControllerEpoch), Broker: int32(p.b.cfg.ID), N: int64(n)})
+	}
+	if len(live) > 0 {
+		p.b.replicas.BrokersChanged(live)
+	}
+	return resp, nil
+}
+
+// mergeMetadata puts a request into d and gives the number of partitions that
+// went with their topics.
+func mergeMetadata(d *metadata.Delta, req *kmsg.UpdateMetadataRequest) (removed int, err error) {
+	mergeBrokers(d, req.LiveBrokers)
+	for i := range req.TopicStates {
+		t := &req.TopicStates[i]
+		n, err := mergeTopic(d, t)
+		if err != nil {
+			return removed, fmt.Errorf("topic %s: %w", t.Topic, err)
+		}
+		removed += n
+	}
+	return removed, nil
+}
+
+// mergeTopic puts the partitions of one topic. The controller deletes topics
+// as a whole, so one partition in deletion removes all.
+func mergeTopic(d *metadata.Delta, t *kmsg.UpdateMetadataRequestTopicState) (removed int, err error) {
+	known, ok := d.Image().Topic(t.Topic)
+	id := kafka.UUID(t.TopicID)
+	if ok && (leaving(t) || !id.IsZero() && known.ID() != id && !known.ID().IsZero()) {
+		removed = known.Len()
+		d.RemoveTopic(t.Topic)
+		ok = false
+	}
+	if leaving(t) {
+		return removed, nil
+	}
+	if !ok {
+		if err := d.PutTopic(t.Topic, id); err != nil {
+			return removed, err
+		}
+	}
+	for j := range t.PartitionStates {
+		s := &t.PartitionStates[j]
+		if err := d.SetPartition(t.Topic, s.Partition, stateOfUpdate(s)); err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func leaving(t *kmsg.UpdateMetadataRequestTopicState) bool {
+	for i := range t.PartitionStates {
+		if t.PartitionStates[i].Leader == leaderDuringDelete {
+			return true
+		}
+	}
+	return false
+}
+
+func stateOfUpdate(s *kmsg.UpdateMetadataRequestTopicPartition) metadata.Partition {
+	ids := make([]kafka.BrokerID, 0, len(s.Replicas)+len(s.ISR))
+	for _, id := range s.Replicas {
+		ids = append(ids, kafka.BrokerID(id))
+	}
+	for _, id := range s.ISR {
+		ids = append(ids, kafka.BrokerID(id))
+	}
+	n := len(s.Replicas)
+	return metadata.Partition{
+		Replicas: ids[:n:n], ISR: ids[n:], Leader: kafka.BrokerID(s.Leader),
+		LeaderEpoch: kafka.LeaderEpoch(s.LeaderEpoch), PartitionEpoch: kafka.PartitionEpoch(s.ZKVersion),
+	}
+}
+
+// mergeBrokers makes live the only brokers.
+func mergeBrokers(d *metadata.Delta, live []kmsg.UpdateMetadataRequestLiveBroker) {
+	named := make(map[kafka.BrokerID]bool, len(live))
+	for i := range live {
+		b := brokerOfUpdate(&live[i])
+		named[b.ID] = true
+		if old, ok := d.Image().Broker(b.ID); !ok || !old.Equal(&b) {
+			d.PutBroker(b)
+		}
+	}
+	var gone []kafka.BrokerID
+	for b := range d.Image().Brokers() {
+		if !named[b.ID] {
+			gone = append(gone, b.ID)
+		}
+	}
+	for _, id := range gone {
+		d.RemoveBroker(id)
+	}
+}
+
+// brokerOfUpdate gives a live broker. The controller does not tell other
+// brokers' epochs.
+func brokerOfUpdate(l *kmsg.UpdateMetadataRequestLiveBroker) metadata.Broker {
+	b := metadata.Broker{ID: kafka.BrokerID(l.ID), Epoch: kafka.NoBrokerEpoch}
+	if l.Rack != nil {
+		b.Rack = *l.Rack
+	}
+	for _, e := range l.Endpoints {
+		b.Endpoints = append(b.Endpoints, kafka.Endpoint{Listener: e.ListenerName, Host: e.Host, Port: uint16(e.Port)})
+		b.SecurityProtocols = append(b.SecurityProtocols, e.SecurityProtocol)
+	}
+	return b
+}
+
+// liveBrokers gives the changed brokers that may join an ISR now.
+func liveBrokers(d *metadata.Delta) []kafka.BrokerID {
+	var live []kafka.BrokerID
+	for id, b := range d.ChangedBrokers() {
+		if b != nil && b.Active() {
+			live = append(live, id)
+		}
+	}
+	return live
+}

@@ -1,0 +1,270 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+	"kbench/zkcontroller/zk"
+)
+
+// reconnectPause is how long a broker waits after it failed to get a new
+// ZooKeeper session before it tries again.
+const reconnectPause = time.Second
+
+// ZooKeeperConfig is what a broker of ZooKeeper mode needs beside Config.
+// Servers must be set; other zero values take Kafka's default.
+type ZooKeeperConfig struct {
+	Servers         []string
+	SessionTimeout  time.Duration // zookeeper.session.timeout.ms, 18 s
+	MaxInFlight     int           // zookeeper.max.in.flight.requests, 10
+	MaxRequestBytes int           // jute.maxbuffer of the servers; ZooKeeper's default
+
+	ShutdownTries   int           // controlled.shutdown.max.retries, 3: how often it asks in all
+	ShutdownBackoff time.Duration // controlled.shutdown.retry.backoff.ms, 5 s
+
+	// Dial opens connections to ZooKeeper; nil dials TCP.
+	Dial func(network, addr string, timeout time.Duration) (net.Conn, error)
+}
+
+// zkPlane is a broker's side of ZooKeeper mode: it registers in
+// /brokers/ids and obeys the controller's LeaderAndIsr, StopReplica and
+// UpdateMetadata requests.
+type zkPlane struct {
+	cfg          ZooKeeperConfig
+	b            *Broker
+	session      atomic.Pointer[zk.Session]
+	regEpoch     atomic.Int64
+	cluster      atomic.Pointer[string]
+	topicConfigs configCache
+	shutdown     *channel // ControlledShutdown
+
+	// mu makes the controller's requests apply one after another and guards
+	// what they fence by.
+	mu              sync.Mutex
+	controllerEpoch kafka.ControllerEpoch // highest seen
+	tracedEpoch     kafka.ControllerEpoch // highest seen in UpdateMetadata
+	active          atomic.Int32          // id of the controller that spoke last
+}
+
+// ZooKeeper makes the plane of a broker that registers in ZooKeeper and obeys
+// the controller of ZooKeeper mode. It belongs to one broker.
+func ZooKeeper(cfg ZooKeeperConfig) Plane {
+	if cfg.SessionTimeout == 0 {
+		cfg.SessionTimeout = 18 * time.Second
+	}
+	if cfg.ShutdownTries <= 0 {
+		cfg.ShutdownTries = 3
+	}
+	if cfg.ShutdownBackoff == 0 {
+		cfg.ShutdownBackoff = 5 * time.Second
+	}
+	p := &zkPlane{cfg: cfg}
+	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
+	p.active.Store(int32(kafka.NoLeader))
+	return p
+}
+
+func (p *zkPlane) bind(b *Broker) error {
+	if len(p.cfg.Servers) == 0 {
+		return errors.New("no ZooKeeper server: name at least one as host:port")
+	}
+	p.b, p.shutdown = b, b.newChannel("controlled-shutdown")
+	return nil
+}
+
+func (p *zkPlane) epoch() kafka.BrokerEpoch { return kafka.BrokerEpoch(p.regEpoch.Load()) }
+
+func (p *zkPlane) clusterID() string {
+	if id := p.cluster.Load(); id != nil {
+		return *id
+	}
+	return p.b.cfg.ClusterID
+}
+
+// controller is the one whose requests came last; brokers find it among the
+// live brokers, as Kafka's do.
+func (p *zkPlane) controller() (kafka.BrokerID, string, bool) {
+	id := kafka.BrokerID(p.active.Load())
+	if id < 0 {
+		return id, "", false
+	}
+	addr, ok := p.b.addressOf(id)
+	return id, addr, ok
+}
+
+func (p *zkPlane) controllerID(img *metadata.Image) kafka.BrokerID {
+	id := kafka.BrokerID(p.active.Load())
+	if _, ok := img.Broker(id); !ok {
+		return kafka.NoLeader
+	}
+	return id
+}
+
+// run holds a session with the registration in it until ctx ends. After an
+// expiry it begins a new one, for as long as that takes, as Kafka does.
+func (p *zkPlane) run(ctx context.Context) error {
+	var previous int64
+	for first := true; ; first = false {
+		s, err := p.register(ctx, previous)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && first:
+			return err
+		case err != nil:
+			p.b.log.Warn("no new ZooKeeper session yet", "reason", err)
+			if !pause(ctx, reconnectPause) {
+				return nil
+			}
+			continue
+		}
+		previous = s.ID()
+		p.hold(ctx, s)
+		p.session.Store(nil)
+		if ctx.Err() != nil {
+			return p.close(s)
+		}
+		p.b.log.Warn("ZooKeeper session lost, registering again", "session", fmt.Sprintf("0x%x", uint64(previous)), "reason", s.Err())
+	}
+}
+
+// close ends the session, so that the registration goes at once.
+func (p *zkPlane) close(s *zk.Session) error {
+	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.SessionTimeout)
+	defer cancel()
+	return s.Close(ctx)
+}
+
+// register opens a session and registers the broker in it.
+func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, error) {
+	changes := make(chan struct{}, 1)
+	s, err := zk.Connect(ctx, zk.Config{
+		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, MaxInFlight: p.cfg.MaxInFlight,
+		MaxRequestBytes: p.cfg.MaxRequestBytes, PreviousSession: previous, Dial: p.cfg.Dial, Logger: p.b.log,
+		OnEvent: func(e zk.Event) {
+			if e.Kind == zk.NodeChildrenChanged && e.Path == zk.ConfigChangesPath || e.Kind == zk.Reconnected {
+				select {
+				case changes <- struct{}{}:
+				default:
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err = p.prepare(ctx, s); err == nil {
+		err = p.claim(ctx, s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close(s))
+	}
+	p.topicConfigs.begin(changes)
+	p.session.Store(s)
+	return s, nil
+}
+
+// prepare makes the roots and learns the cluster's id.
+func (p *zkPlane) prepare(ctx context.Context, s *zk.Session) error {
+	if err := s.EnsurePersistentPaths(ctx); err != nil {
+		return err
+	}
+	candidate, err := kafka.ParseUUID(p.b.cfg.ClusterID)
+	if err != nil {
+		candidate = randomUUID()
+	}
+	id, err := s.ClusterID(ctx, candidate)
+	if err != nil {
+		return err
+	}
+	p.cluster.Store(&id)
+	return nil
+}
+
+// claim creates the broker's znode. Where a killed predecessor's session still
+// holds it, it waits until that expires; where the owner does not go away in
+// time, another broker runs under this id.
+func (p *zkPlane) claim(ctx context.Context, s *zk.Session) error {
+	reg := p.registration()
+	began := p.b.cfg.Now()
+	most := 2*p.cfg.SessionTimeout + 5*time.Second // servers expire sessions in steps of a tick
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for { // each turn is another owner; ctx bounds them
+		epoch, err := s.RegisterBroker(ctx, reg)
+		var owned *zk.OwnedError
+		if errors.As(err, &owned) {
+			p.b.log.Warn("broker id is still registered: waiting until its owner's session expires",
+				"znode", owned.Path, "owner", fmt.Sprintf("0x%x", uint64(owned.Owner)), "atMost", most-p.b.cfg.Now().Sub(began))
+			if err := s.WaitDeleted(ctx, owned.Path); err != nil {
+				return fmt.Errorf("broker id %d is held by ZooKeeper session 0x%x, not expired after %v: stop the other broker of this id: %w",
+					reg.ID, uint64(owned.Owner), p.b.cfg.Now().Sub(began).Round(time.Millisecond), err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.regEpoch.Store(int64(epoch))
+		waited := p.b.cfg.Now().Sub(began)
+		p.b.log.Info("registered", "epoch", int64(epoch), "session", fmt.Sprintf("0x%x", uint64(s.ID())), "waited", waited)
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerRegistered, Broker: int32(reg.ID), N: int64(waited), Detail: "zk; n is the wait for the znode in ns"})
+		return nil
+	}
+}
+
+func (p *zkPlane) registration() zk.BrokerRegistration {
+	return zk.BrokerRegistration{
+		ID: p.b.cfg.ID, Version: 5, Endpoints: p.b.cfg.Endpoints, Rack: p.b.cfg.Rack,
+		JMXPort: -1, TimestampMs: p.b.cfg.Now().UnixMilli(),
+	}
+}
+
+// hold follows config changes until the session dies or ctx ends.
+func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
+	s.WatchChildren(zk.ConfigChangesPath)
+	for {
+		if err := p.topicConfigs.catchUp(ctx, s); err != nil && ctx.Err() == nil && s.Err() == nil {
+			p.b.log.Warn("config changes not read", "reason", err)
+		}
+		select {
+		case <-p.topicConfigs.changes:
+		case <-s.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *zkPlane) apis() []wire.API {
+	return append(p.fallbacks(), []wire.API{
+		{Key: 4, MinVersion: 5, MaxVersion: 7, Handle: p.handleLeaderAndISR},
+		{Key: 5, MinVersion: 1, MaxVersion: 4, Handle: p.handleStopReplica},
+		{Key: 6, MinVersion: 6, MaxVersion: 8, Handle: p.handleUpdateMetadata},
+		{Key: 44, MinVersion: 0, MaxVersion: 1, Handle: p.handleIncrementalAlterConfigs},
+	}...)
+}
+
+// fence checks what every request of a controller must pass, and remembers the
+// sender. The caller holds mu.
+func (p *zkPlane) fence(controller int32, epoch int32, brokerEpoch int64) kafka.ErrorCode {
+	if brokerEpoch != int64(kafka.NoBrokerEpoch) && brokerEpoch < p.regEpoch.Load() {
+		return kafka.StaleBrokerEpoch
+	}
+	if kafka.ControllerEpoch(epoch) < p.controllerEpoch {
+		return kafka.StaleControllerEpoch
+	}
+	p.controllerEpoch = kafka.ControllerEpoch(epoch)
+	p.active.Store(controller)
+	return kafka.None
+}
