@@ -15,14 +15,17 @@ import (
 var errNoController = errors.New("no active controller is known")
 
 // channel is one connection to whoever is the active controller, made anew
-// when that changes or the connection breaks. It is safe for concurrent use.
+// when that changes or the connection breaks. One request at a time uses it;
+// reset and shut may be called meanwhile and end it.
 type channel struct {
 	b    *Broker
 	name string
 
-	mu       sync.Mutex
+	mu       sync.Mutex // never held while anything is waited for
 	conn     *wire.Conn
 	versions wire.Versions
+	addr     string             // where conn or the dial under way goes
+	cancel   context.CancelFunc // of the dial under way, nil for none
 	closed   bool
 }
 
@@ -62,76 +65,111 @@ func (c *channel) get(ctx context.Context) (*wire.Conn, wire.Versions, error) {
 	if !ok {
 		return nil, nil, errNoController
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
+		c.mu.Unlock()
 		return nil, nil, wire.ErrClosed
 	}
-	if c.conn != nil && c.conn.Addr() == addr && c.conn.Err() == nil {
-		return c.conn, c.versions, nil
+	old := c.conn
+	if old != nil && c.addr == addr && old.Err() == nil {
+		defer c.mu.Unlock()
+		return old, c.versions, nil
 	}
-	if c.conn != nil {
-		c.conn.Close()
-		c.conn = nil
+	c.conn, c.addr, c.cancel = nil, addr, cancel
+	c.mu.Unlock()
+	if old != nil {
+		old.Close()
 	}
-	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name))
+	conn, versions, err := c.dial(ctx, addr)
 	if err != nil {
 		return nil, nil, fmt.Errorf("controller %d: %w", id, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancel = nil
+	if c.closed || c.addr != addr {
+		conn.Close()
+		return nil, nil, fmt.Errorf("controller %d: %w", id, wire.ErrClosed)
+	}
+	c.conn, c.versions = conn, versions
+	return conn, versions, nil
+}
+
+func (c *channel) dial(ctx context.Context, addr string) (*wire.Conn, wire.Versions, error) {
+	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name))
+	if err != nil {
+		return nil, nil, err
 	}
 	versions, err := conn.APIVersions(ctx)
 	if err != nil {
 		conn.Close()
-		return nil, nil, fmt.Errorf("controller %d: %w", id, err)
+		return nil, nil, err
 	}
-	c.conn, c.versions = conn, versions
 	return conn, versions, nil
 }
 
 // drop closes a connection that was found unfit.
 func (c *channel) drop(conn *wire.Conn) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.conn == conn {
 		c.conn = nil
 	}
+	c.mu.Unlock()
 	conn.Close()
 }
 
-// reset closes the connection where it goes to another node than addr, and
-// fails what waits on it.
+// reset ends the connection, or the dial under way, where it goes to another
+// node than addr.
 func (c *channel) reset(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn != nil && c.conn.Addr() != addr {
+	if c.addr != addr {
+		c.end()
+	}
+}
+
+// end fails what waits on the connection. The caller holds mu.
+func (c *channel) end() {
+	c.addr = ""
+	if c.cancel != nil {
+		c.cancel()
+		c.cancel = nil
+	}
+	if c.conn != nil {
 		c.conn.Close()
 		c.conn = nil
 	}
 }
 
+// shut ends the channel for good.
+func (c *channel) shut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.end()
+}
+
 // controllerMoved cuts connections to a controller that is none any longer: a
 // paused one would hold its requests until they time out.
 func (b *Broker) controllerMoved(addr string) {
-	b.mu.Lock()
-	channels := b.channels
-	b.mu.Unlock()
-	for _, c := range channels {
+	for _, c := range b.allChannels() {
 		c.reset(addr)
 	}
 }
 
 func (b *Broker) closeChannels() {
-	b.mu.Lock()
-	channels := b.channels
-	b.mu.Unlock()
-	for _, c := range channels {
-		c.mu.Lock()
-		c.closed = true
-		if c.conn != nil {
-			c.conn.Close()
-			c.conn = nil
-		}
-		c.mu.Unlock()
+	for _, c := range b.allChannels() {
+		c.shut()
 	}
+}
+
+// allChannels gives the channels; there are no more once the broker is made.
+func (b *Broker) allChannels() []*channel {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.channels
 }
 
 func (b *Broker) dialOptions(purpose string) wire.DialOptions {

@@ -1,0 +1,213 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+	"kbench/kraftcontroller/raftclient"
+)
+
+// forwarders bounds the admin requests that one broker has at the controller
+// at a time; each holds a connection, since a connection answers in order.
+const forwarders = 8
+
+// KRaftConfig is what a broker of KRaft mode needs beside Config. Voters must
+// be set; other zero values take Kafka's default.
+type KRaftConfig struct {
+	Voters []raftclient.Voter
+
+	Heartbeat           time.Duration // broker.heartbeat.interval.ms, 2 s
+	RegistrationTimeout time.Duration // initial.broker.registration.timeout.ms, 60 s
+	ShutdownTimeout     time.Duration // how long to wait for the grant to leave, 5 min
+
+	FetchTimeout   time.Duration // controller.quorum.fetch.timeout.ms, 2 s
+	RequestTimeout time.Duration // controller.quorum.request.timeout.ms, 2 s
+	HWPush         bool          // KIP-1166
+	// MetadataInMemory keeps the metadata log in memory, and no more of it than
+	// was not applied yet; otherwise it is in Config.DataDir where that is set.
+	MetadataInMemory bool
+	Seed             uint64 // of the raft client's timeouts; 0 draws one
+
+	// Dial opens connections to voters; nil dials TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// kraftPlane is a broker's side of KRaft mode: an observer of the metadata
+// log, registered and heartbeating at the quorum's leader.
+type kraftPlane struct {
+	cfg         KRaftConfig
+	b           *Broker
+	client      *raftclient.Client
+	publisher   *publisher
+	incarnation kafka.UUID
+
+	regEpoch atomic.Int64
+	leader   atomic.Pointer[raftclient.LeaderAndEpoch]
+	moved    notifier // fires when leader changes
+
+	lifecycle *channel // registration and heartbeats
+	forward   chan *channel
+
+	leaveOnce sync.Once
+	leaving   chan struct{} // closed when the broker wants to leave
+	granted   chan struct{} // closed when it may
+}
+
+// KRaft makes the plane of a broker that observes a KRaft quorum. It belongs
+// to one broker.
+func KRaft(cfg KRaftConfig) Plane {
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{
+		{&cfg.Heartbeat, 2 * time.Second},
+		{&cfg.RegistrationTimeout, time.Minute},
+		{&cfg.ShutdownTimeout, 5 * time.Minute},
+	} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	p := &kraftPlane{
+		cfg: cfg, incarnation: randomUUID(), forward: make(chan *channel, forwarders),
+		leaving: make(chan struct{}), granted: make(chan struct{}),
+	}
+	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
+	p.leader.Store(&raftclient.LeaderAndEpoch{Leader: kafka.NoLeader, Epoch: kafka.NoEpoch})
+	return p
+}
+
+func (p *kraftPlane) bind(b *Broker) error {
+	p.b = b
+	if len(p.cfg.Voters) == 0 {
+		return errors.New("no voter: name the controllers of the quorum")
+	}
+	for _, v := range p.cfg.Voters {
+		if v.ID == b.cfg.ID {
+			return fmt.Errorf("id %d is that of a controller: give the broker another", b.cfg.ID)
+		}
+	}
+	if b.cfg.ClusterID == "" {
+		return errors.New("no cluster id: give that of the quorum")
+	}
+	p.publisher = &publisher{p: p, delta: metadata.NewDelta(metadata.Empty())}
+	p.lifecycle = b.newChannel("heartbeat")
+	for range forwarders {
+		p.forward <- b.newChannel("forward")
+	}
+	dial := p.cfg.Dial
+	if dial == nil {
+		dial = b.cfg.Dial
+	}
+	rc := raftclient.Config{
+		NodeID: b.cfg.ID, ClusterID: b.cfg.ClusterID, Voters: p.cfg.Voters, Listener: p.publisher,
+		FetchTimeout: p.cfg.FetchTimeout, RequestTimeout: p.cfg.RequestTimeout, HWPush: p.cfg.HWPush,
+		Seed: p.cfg.Seed, Logger: b.log, Now: b.cfg.Now, Dial: dial,
+	}
+	if b.cfg.DataDir != "" && !p.cfg.MetadataInMemory {
+		rc.Dir = filepath.Join(b.cfg.DataDir, "metadata")
+	}
+	var err error
+	p.client, err = raftclient.New(rc)
+	return err
+}
+
+func (p *kraftPlane) epoch() kafka.BrokerEpoch { return kafka.BrokerEpoch(p.regEpoch.Load()) }
+
+func (p *kraftPlane) clusterID() string { return p.b.cfg.ClusterID }
+
+// controller is the leader of the quorum.
+func (p *kraftPlane) controller() (kafka.BrokerID, string, bool) {
+	leader := p.leader.Load().Leader
+	for _, v := range p.cfg.Voters {
+		if v.ID == leader {
+			return v.ID, v.Addr(), true
+		}
+	}
+	return kafka.NoLeader, "", false
+}
+
+// controllerID is a broker that forwards: clients of KRaft mode never see
+// controllers. Kafka names a random live one; this broker names itself, since
+// it is reached already.
+func (p *kraftPlane) controllerID(img *metadata.Image) kafka.BrokerID {
+	if self, ok := img.Broker(p.b.cfg.ID); ok && !self.Fenced {
+		return self.ID
+	}
+	for b := range img.Brokers() {
+		if !b.Fenced {
+			return b.ID
+		}
+	}
+	return kafka.NoLeader
+}
+
+func (p *kraftPlane) configs(_ context.Context, r metadata.ConfigResource) (map[string]string, error) {
+	return p.b.Image().Config(r), nil
+}
+
+func (p *kraftPlane) topicConfig(_ context.Context, topic string) map[string]string {
+	return p.b.Image().Config(metadata.ConfigResource{Type: metadata.TopicConfig, Name: topic})
+}
+
+// run observes the quorum, registers and heartbeats until ctx ends or one of
+// them cannot go on.
+func (p *kraftPlane) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := p.client.Run(ctx); err != nil {
+			cancel(fmt.Errorf("metadata log: %w", err))
+		}
+	})
+	err := p.live(ctx)
+	cancel(err)
+	wg.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// leaderChanged hears of the quorum's leader and epoch.
+func (p *kraftPlane) leaderChanged(l raftclient.LeaderAndEpoch) {
+	old := p.leader.Swap(&l)
+	if l.Leader >= 0 && l.Epoch > old.Epoch || l.Leader >= 0 && old.Leader < 0 {
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(l.Epoch), Broker: int32(p.b.cfg.ID)})
+	}
+	if _, addr, ok := p.controller(); ok {
+		p.b.controllerMoved(addr)
+	}
+	p.moved.notify()
+}
+
+func (p *kraftPlane) apis() []wire.API {
+	var apis []wire.API
+	for _, a := range []struct{ key, lowest, highest int16 }{
+		{19, 2, 7},
+		{20, 1, 6},
+		{33, 0, 2},
+		{37, 0, 3},
+		{43, 0, 2},
+		{44, 0, 1},
+		{45, 0, 0},
+		{46, 0, 0},
+		{55, 0, 2},
+		{57, 0, 1},
+		{64, 0, 0},
+	} {
+		apis = append(apis, wire.API{Key: a.key, MinVersion: a.lowest, MaxVersion: a.highest, Handle: p.handleForwarded})
+	}
+	return apis
+}

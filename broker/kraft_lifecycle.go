@@ -1,0 +1,226 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+)
+
+// The waits of Kafka's BrokerLifecycleManager that are not configuration.
+const (
+	startingHeartbeat = 10 * time.Millisecond  // between heartbeats until the broker is unfenced
+	leavingHeartbeat  = 50 * time.Millisecond  // once, after the first answer to a wish to leave
+	lifecycleBackoff  = 100 * time.Millisecond // after a failure, doubled up to the heartbeat interval
+)
+
+// life is the state of the registration, owned by one goroutine:
+//
+//	unregistered -> starting   BrokerRegistration succeeded
+//	starting     -> running    a heartbeat says caught up and not fenced
+//	running      -> starting   a heartbeat says fenced
+//	any          -> unregistered  STALE_BROKER_EPOCH: the controller knows another registration
+//	any          -> left       a heartbeat says that the broker may shut down
+type life struct {
+	registered bool
+	running    bool
+	asked      bool // a heartbeat carried the wish to leave
+	failures   int
+	deadline   time.Time // of the first registration; zero once it succeeded
+}
+
+// live registers the broker and sends heartbeats until it may leave or ctx
+// ends.
+func (p *kraftPlane) live(ctx context.Context) error {
+	l := life{deadline: p.b.cfg.Now().Add(p.cfg.RegistrationTimeout)}
+	leaving := p.leaving
+	wait := time.Duration(0)
+	for {
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-leaving: // a wish to leave is sent at once
+			leaving = nil
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		}
+		t.Stop()
+		var left bool
+		var err error
+		wait, left, err = p.step(ctx, &l)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if left {
+			<-ctx.Done() // Shutdown ends Run
+			return nil
+		}
+	}
+}
+
+// step makes one request and says when the next is due.
+func (p *kraftPlane) step(ctx context.Context, l *life) (wait time.Duration, left bool, err error) {
+	if l.registered {
+		wait, left, err = p.heartbeat(ctx, l)
+	} else {
+		err = p.register(ctx)
+		if err == nil {
+			l.registered, l.running, l.failures, l.deadline = true, false, 0, time.Time{}
+			return 0, false, nil
+		}
+	}
+	if err == nil {
+		l.failures = 0
+		return wait, left, nil
+	}
+	if fatal := p.hopeless(l, err); fatal != nil {
+		return 0, false, fatal
+	}
+	l.failures++
+	p.b.log.Info("controller not reached", "registered", l.registered, "reason", err)
+	return min(lifecycleBackoff<<min(l.failures-1, 6), max(p.cfg.Heartbeat, lifecycleBackoff)), false, nil
+}
+
+// hopeless gives the error with which the broker stops, where another try
+// cannot help.
+func (p *kraftPlane) hopeless(l *life, err error) error {
+	if l.registered {
+		return nil
+	}
+	var code kafka.ErrorCode
+	if errors.As(err, &code) {
+		switch code {
+		case kafka.InconsistentClusterID:
+			return fmt.Errorf("the quorum belongs to another cluster than %q: set its cluster id: %w", p.b.cfg.ClusterID, err)
+		case kafka.InvalidRegistration, kafka.UnsupportedVersion:
+			return fmt.Errorf("the controller refuses this broker for good: %w", err)
+		}
+	}
+	if !l.deadline.IsZero() && p.b.cfg.Now().After(l.deadline) {
+		return fmt.Errorf("not registered within %v: %w", p.cfg.RegistrationTimeout, err)
+	}
+	return nil
+}
+
+// supported are the features that a broker must say it supports: the
+// controller wants each one that is finalized (real controllers finalize more
+// than kbench's).
+var supported = []kmsg.BrokerRegistrationRequestFeature{
+	{Name: "eligible.leader.replicas.version", MaxSupportedVersion: 1},
+	{Name: metadata.GroupVersionFeature, MaxSupportedVersion: 1},
+	{Name: metadata.KRaftVersionFeature, MaxSupportedVersion: 1},
+	{Name: metadata.MetadataVersionFeature, MinSupportedVersion: int16(metadata.V3_3_IV3), MaxSupportedVersion: 33},
+	{Name: "share.version", MaxSupportedVersion: 2},
+	{Name: "streams.version", MaxSupportedVersion: 1},
+	{Name: metadata.TransactionVersionFeature, MaxSupportedVersion: 2},
+}
+
+func (p *kraftPlane) register(ctx context.Context) error {
+	kresp, err := p.lifecycle.request(ctx, func(v wire.Versions) (kmsg.Request, error) {
+		req := kmsg.NewPtrBrokerRegistrationRequest()
+		req.BrokerID, req.ClusterID, req.IncarnationID = int32(p.b.cfg.ID), p.b.cfg.ClusterID, p.incarnation
+		req.Features = supported
+		req.LogDirs = [][16]byte{directoryID(p.b.cfg.ClusterID, p.b.cfg.ID)}
+		req.PreviousBrokerEpoch = int64(p.epoch())
+		if p.b.cfg.Rack != "" {
+			req.Rack = &p.b.cfg.Rack
+		}
+		for _, e := range p.b.cfg.Endpoints {
+			l := kmsg.NewBrokerRegistrationRequestListener()
+			l.Name, l.Host, l.Port = e.Listener, e.Host, e.Port
+			req.Listeners = append(req.Listeners, l)
+		}
+		var err error
+		req.Version, err = v.Pick(int16(kmsg.BrokerRegistration), 2, 4)
+		return req, err
+	})
+	if err != nil {
+		return err
+	}
+	resp := kresp.(*kmsg.BrokerRegistrationResponse)
+	if err := kafka.ErrorCode(resp.ErrorCode).Err(); err != nil {
+		return fmt.Errorf("BrokerRegistration: %w", err)
+	}
+	p.regEpoch.Store(resp.BrokerEpoch)
+	p.b.log.Info("registered", "epoch", resp.BrokerEpoch)
+	p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerRegistered, Broker: int32(p.b.cfg.ID), Offset: resp.BrokerEpoch})
+	return nil
+}
+
+// heartbeat sends one heartbeat and gives the time until the next.
+func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration, left bool, err error) {
+	wantLeave := false
+	select {
+	case <-p.leaving:
+		wantLeave = true
+	default:
+	}
+	kresp, err := p.lifecycle.request(ctx, func(v wire.Versions) (kmsg.Request, error) {
+		req := kmsg.NewPtrBrokerHeartbeatRequest()
+		req.BrokerID, req.BrokerEpoch = int32(p.b.cfg.ID), p.regEpoch.Load()
+		req.CurrentMetadataOffset = int64(p.b.Image().Offset())
+		req.WantShutdown = wantLeave
+		var err error
+		req.Version, err = v.Pick(int16(kmsg.BrokerHeartbeat), 0, 1)
+		return req, err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	resp := kresp.(*kmsg.BrokerHeartbeatResponse)
+	switch code := kafka.ErrorCode(resp.ErrorCode); code {
+	case kafka.None:
+	case kafka.StaleBrokerEpoch:
+		p.b.log.Warn("the controller knows another registration, registering again")
+		l.registered = false
+		return lifecycleBackoff, false, nil
+	default:
+		return 0, false, fmt.Errorf("BrokerHeartbeat: %w", code)
+	}
+	if wantLeave && resp.ShouldShutdown {
+		close(p.granted)
+		return 0, true, nil
+	}
+	return p.nextHeartbeat(l, resp, wantLeave), false, nil
+}
+
+func (p *kraftPlane) nextHeartbeat(l *life, resp *kmsg.BrokerHeartbeatResponse, wantLeave bool) time.Duration {
+	running := resp.IsCaughtUp && !resp.IsFenced
+	if running != l.running {
+		p.b.log.Info("registration changed", "unfenced", running)
+	}
+	l.running = running
+	switch {
+	case wantLeave && !l.asked:
+		l.asked = true
+		return min(leavingHeartbeat, p.cfg.Heartbeat)
+	case wantLeave || running:
+		return p.cfg.Heartbeat
+	}
+	return min(startingHeartbeat, p.cfg.Heartbeat)
+}
+
+// leave asks by heartbeats to be let go, and waits for the grant.
+func (p *kraftPlane) leave(ctx context.Context) error {
+	id := int32(p.b.cfg.ID)
+	p.b.cfg.Trace.Emit(trace.Event{Kind: trace.ShutdownRequested, Broker: id})
+	p.leaveOnce.Do(func() { close(p.leaving) })
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownTimeout)
+	defer cancel()
+	select {
+	case <-p.granted:
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.ShutdownGranted, Broker: id})
+		p.b.log.Info("controlled shutdown granted")
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the controller did not grant it in time: %w", ctx.Err())
+	}
+}
