@@ -37,7 +37,8 @@ type judge struct {
 	violation *Violation
 
 	leaders   map[kafka.LeaderEpoch]tenure
-	committed []record // by offset
+	committed []record            // by offset
+	epochs    []kafka.LeaderEpoch // by offset: of the leader that committed it
 	seen      [][]version
 	votes     map[ballot]kafka.BrokerID
 	states    []standing // by node
@@ -129,7 +130,7 @@ func (j *judge) elected(n *node, s *standing) {
 		return
 	}
 	j.leaders[s.role.Epoch] = t
-	s.committed = kafka.Offset(len(j.committed))
+	s.committed = j.committedBefore(s.role.Epoch)
 	s.heard = make([]time.Duration, j.w.p.voters)
 	for i := range s.heard {
 		s.heard[i] = j.w.now
@@ -137,15 +138,28 @@ func (j *judge) elected(n *node, s *standing) {
 	j.complete(n, 0)
 }
 
-// complete checks that leader n holds the committed records from offset on.
+// committedBefore is how many records were committed in epochs below epoch. A
+// candidate may win an old epoch late, when newer ones have long committed.
+func (j *judge) committedBefore(epoch kafka.LeaderEpoch) kafka.Offset {
+	n := len(j.epochs)
+	for n > 0 && j.epochs[n-1] >= epoch {
+		n--
+	}
+	return kafka.Offset(n)
+}
+
+// complete checks that leader n holds the records from offset on that were
+// committed before its epoch.
 func (j *judge) complete(n *node, from kafka.Offset) {
-	if n.disk.end() < kafka.Offset(len(j.committed)) {
-		j.fail("LeaderCompleteness", n.id, "its log ends at %d when it leads epoch %d, but %d records are committed", n.disk.end(), j.states[n.id].role.Epoch, len(j.committed))
+	epoch := j.states[n.id].role.Epoch
+	to := j.committedBefore(epoch)
+	if n.disk.end() < to {
+		j.fail("LeaderCompleteness", n.id, "its log ends at %d when it leads epoch %d, but %d records were committed before", n.disk.end(), epoch, to)
 		return
 	}
-	for o := max(from, n.disk.start); o < kafka.Offset(len(j.committed)); o++ {
+	for o := max(from, n.disk.start); o < to; o++ {
 		if n.disk.at(o) != j.committed[o] {
-			j.fail("LeaderCompleteness", n.id, "as leader of epoch %d it holds %v at offset %d, but %v is committed", j.states[n.id].role.Epoch, n.disk.at(o), o, j.committed[o])
+			j.fail("LeaderCompleteness", n.id, "as leader of epoch %d it holds %v at offset %d, but %v was committed before", epoch, n.disk.at(o), o, j.committed[o])
 			return
 		}
 	}
@@ -244,6 +258,7 @@ func (j *judge) highWatermark(n *node, hw kafka.Offset) {
 func (j *judge) commit(n *node, from, to kafka.Offset) {
 	for o := from; o < to; o++ {
 		j.committed = append(j.committed, n.disk.at(o))
+		j.epochs = append(j.epochs, j.states[n.id].role.Epoch)
 	}
 	j.w.cov.Commits += int64(to - from)
 	durable := 0

@@ -301,7 +301,11 @@ func (n *node) reply(r raft.Reply) {
 	switch m := msg.(type) {
 	case raft.FetchResponse:
 		if m.Read != nil {
-			m.Batches, m.Records = n.disk.read(m.Read.From, int(m.Read.MaxBytes))
+			limit := int(m.Read.MaxBytes)
+			if n.w.net.whole {
+				limit = 1000 // let those far behind catch up before the time is over
+			}
+			m.Batches, m.Records = n.disk.read(m.Read.From, limit)
 			m.Read = nil
 			msg = m
 		}
