@@ -16,7 +16,6 @@ import (
 type stubProvider struct {
 	provider.Provider
 	next uint16
-	zk   error
 }
 
 func (p *stubProvider) Reserve(_ context.Context, _ string, n int) (string, []uint16, error) {

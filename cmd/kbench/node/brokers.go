@@ -1,0 +1,166 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kbench/broker"
+	"kbench/internal/nodeconfig"
+	"kbench/kafka"
+	"kbench/kafka/wire"
+	"kbench/kraftcontroller/raftclient"
+	"kbench/zkcontroller"
+)
+
+// Listener is the name of the brokers' listener.
+const Listener = "PLAINTEXT"
+
+// closeTimeout bounds the close of a listener's connections.
+const closeTimeout = 5 * time.Second
+
+// brokersPart is the brokers of a process, and the candidates among them.
+type brokersPart struct {
+	brokers    []*broker.Broker
+	servers    []*server
+	candidates []*zkcontroller.Controller
+}
+
+// server is a wire.Server with the listener it serves.
+type server struct {
+	*wire.Server
+	ln net.Listener
+}
+
+func newServer(host string, port uint16, cfg wire.ServerConfig) (*server, error) {
+	s, err := wire.NewServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+	if err != nil {
+		return nil, fmt.Errorf("%w; end what listens there or give another port", err)
+	}
+	return &server{s, ln}, nil
+}
+
+func (s *server) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return s.Close(ctx)
+}
+
+func (p *process) newBrokers() (part, error) {
+	out := &brokersPart{}
+	for _, b := range p.cfg.Brokers {
+		if err := p.addBroker(out, b); err != nil {
+			for _, s := range out.servers {
+				_ = s.ln.Close()
+			}
+			return nil, fmt.Errorf("broker %d: %w", b.ID, err)
+		}
+	}
+	return out, nil
+}
+
+func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
+	cfg := broker.Config{
+		ID: b.ID, ClusterID: p.cfg.ClusterID, Rack: b.Rack,
+		Endpoints:     []kafka.Endpoint{{Listener: Listener, Host: b.Host, Port: b.Port}},
+		DataDir:       filepath.Join(p.cfg.DataDir, fmt.Sprintf("broker-%d", b.ID)),
+		ReplicaLagMax: p.cfg.Timers.ReplicaLagMax.D(),
+		Trace:         p.trace, Logger: p.log,
+	}
+	if b.Candidate {
+		c, err := p.newCandidate(b.ID)
+		if err != nil {
+			return err
+		}
+		cfg.ControllerAPIs = c.APIs()
+		out.candidates = append(out.candidates, c)
+	}
+	made, err := broker.New(cfg, p.plane())
+	if err != nil {
+		return err
+	}
+	s, err := newServer(b.Host, b.Port, wire.ServerConfig{APIs: made.APIs(), Listener: Listener, Logger: p.log})
+	if err != nil {
+		return err
+	}
+	out.brokers, out.servers = append(out.brokers, made), append(out.servers, s)
+	return nil
+}
+
+func (p *process) plane() broker.Plane {
+	t := p.cfg.Timers
+	if p.cfg.Mode == nodeconfig.ModeKRaft {
+		return broker.KRaft(broker.KRaftConfig{
+			Voters: p.voters(), Heartbeat: t.BrokerHeartbeat.D(),
+			FetchTimeout: t.FetchTimeout.D(), HWPush: p.cfg.Tuning.HWPush,
+		})
+	}
+	return broker.ZooKeeper(broker.ZooKeeperConfig{
+		Servers: p.cfg.ZooKeeper.Servers, SessionTimeout: p.cfg.ZooKeeper.SessionTimeout.D(),
+		MaxInFlight: p.cfg.Tuning.ZKMaxInFlight, ShutdownBackoff: t.ControlledShutdownBackoff.D(),
+	})
+}
+
+func (p *process) voters() []raftclient.Voter {
+	out := make([]raftclient.Voter, len(p.cfg.Quorum.Voters))
+	for i, v := range p.cfg.Quorum.Voters {
+		out[i] = raftclient.Voter{ID: v.ID, Host: v.Host, Port: v.Port}
+	}
+	return out
+}
+
+func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, error) {
+	z, t := p.cfg.ZooKeeper, p.cfg.Tuning
+	return zkcontroller.New(zkcontroller.Config{
+		ID: id, Servers: z.Servers, Dedicated: z.Dedicated, SessionTimeout: z.SessionTimeout.D(),
+		MaxInFlight: t.ZKMaxInFlight, UnfencedWrites: t.ZKUnfencedWrites, PerPartition: t.ZKPerPartitionRequest,
+		Listener: Listener, Trace: p.trace, Logger: p.log,
+	})
+}
+
+// run serves until ctx ends or any part of the process fails.
+func (b *brokersPart) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, s := range b.servers {
+		g.Go(func() error { return s.Serve(s.ln) })
+	}
+	for _, one := range b.brokers {
+		g.Go(func() error { return one.Run(ctx) })
+	}
+	for _, c := range b.candidates {
+		g.Go(func() error { return c.Run(ctx) })
+	}
+	g.Go(func() error {
+		<-ctx.Done()
+		return b.closeServers()
+	})
+	return g.Wait()
+}
+
+// shutdown leaves as Kafka's brokers do: leaderships are moved away while the
+// process serves; run ends afterwards.
+func (b *brokersPart) shutdown(ctx context.Context) error {
+	var g errgroup.Group
+	for _, one := range b.brokers {
+		g.Go(func() error { return one.Shutdown(ctx) })
+	}
+	return g.Wait()
+}
+
+func (b *brokersPart) closeServers() error {
+	var errs []error
+	for _, s := range b.servers {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"kbench/internal/nodeconfig"
+	"kbench/internal/nodemetrics"
+	"kbench/internal/trace"
+)
+
+// shutdownTimeout bounds the controlled end of a node. Kafka's brokers wait up
+// to five minutes for the controller to grant it.
+const shutdownTimeout = 5 * time.Minute
+
+// part is what a process holds: one or many brokers, a controller, a store.
+type part interface {
+	// run serves until ctx ends or the part cannot go on.
+	run(ctx context.Context) error
+	// shutdown leaves in a controlled way and ends run.
+	shutdown(ctx context.Context) error
+}
+
+// process is what the parts share.
+type process struct {
+	cfg    *nodeconfig.Config
+	log    *slog.Logger
+	trace  *trace.Writer
+	gauges map[string]func() int64
+}
+
+// Run runs the node until stop ends, which asks for a controlled shutdown, or
+// until it fails. A nil error is a clean end.
+func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
+	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	p := &process{cfg: cfg, log: log, gauges: map[string]func() int64{}}
+	if cfg.TraceFile != "" {
+		w, err := trace.Create(cfg.TraceFile, cfg.Name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Close() }()
+		p.trace = w
+	}
+	part, err := p.assemble()
+	if err != nil {
+		return err
+	}
+	return p.serve(stop, part)
+}
+
+func (p *process) assemble() (part, error) {
+	switch {
+	case p.cfg.Role == nodeconfig.RoleZooKeeper:
+		return p.newStore()
+	case p.cfg.Role == nodeconfig.RoleController:
+		return p.newController()
+	default:
+		return p.newBrokers()
+	}
+}
+
+// serve runs the part beside the metrics sampler, and shuts it down when stop
+// ends.
+func (p *process) serve(stop context.Context, part part) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	sampled := p.sample(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- part.run(ctx) }()
+	p.log.Info("serving", "node", p.cfg.Name, "role", p.cfg.Role, "mode", p.cfg.Mode)
+	var err error
+	select {
+	case err = <-ended:
+	case <-stop.Done():
+		p.log.Info("shutting down", "node", p.cfg.Name)
+		bounded, done := context.WithTimeout(ctx, shutdownTimeout)
+		err = part.shutdown(bounded)
+		done()
+		cancel()
+		err = errors.Join(err, <-ended)
+	}
+	cancel()
+	return errors.Join(err, <-sampled)
+}
+
+func (p *process) sample(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	if p.cfg.Metrics.File == "" {
+		done <- nil
+		return done
+	}
+	s := &nodemetrics.Sampler{
+		Node: p.cfg.Name, File: p.cfg.Metrics.File, DataDir: p.cfg.DataDir,
+		Interval: max(p.cfg.Metrics.Interval.D(), time.Second), Gauges: p.gauges,
+	}
+	go func() { done <- s.Run(ctx) }()
+	return done
+}
+
+// Lifeline calls gone when the descriptor named by nodeconfig.LifelineEnv ends: the
+// starter holds the other end of that pipe and is gone then, however it went.
+// Without the variable it does nothing.
+func Lifeline(gone func()) {
+	fd, err := strconv.Atoi(os.Getenv(nodeconfig.LifelineEnv))
+	if err != nil || fd < 3 {
+		return
+	}
+	f := os.NewFile(uintptr(fd), "lifeline")
+	go func() {
+		_, _ = f.Read(make([]byte, 1)) // nothing is ever written
+		gone()
+	}()
+}
