@@ -26,6 +26,7 @@ type progress struct {
 	fetchedAt time.Duration // -1 where it never fetched
 	caughtUp  time.Duration // -1 where it never was
 	endThen   kafka.Offset  // our log end at its last fetch
+	call      bool          // BeginQuorumEpoch is due, as soon as a request can be sent
 }
 
 func newProgress(k ReplicaKey) progress {
@@ -82,16 +83,18 @@ func (m *Machine) pollLeader() {
 		return
 	}
 	m.expireParked()
-	if m.now < m.lead.beginAt {
-		return
-	}
 	// A fetch tells the leader all that an answer to BeginQuorumEpoch would, so
 	// only voters that are silent are called (KAFKA-16536).
 	period := m.cfg.FetchTimeout / 2
-	m.lead.beginAt = m.now + period
+	due := m.now >= m.lead.beginAt
+	if due {
+		m.lead.beginAt = m.now + period
+	}
 	for i, v := range m.otherVoters {
 		p := &m.lead.voters[i]
-		if (p.fetchedAt < 0 || m.now-p.fetchedAt >= period) && m.canSend(v.ID) {
+		p.call = (p.call || due) && (p.fetchedAt < 0 || m.now-p.fetchedAt >= period)
+		if p.call && m.canSend(v.ID) {
+			p.call = false
 			m.send(v.ID, BeginQuorumEpochRequest{ClusterID: m.clusterID(), Voter: v.ReplicaKey, LeaderID: m.cfg.NodeID, LeaderEpoch: m.epoch})
 		}
 	}
