@@ -1,6 +1,7 @@
 package raftclient
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type accumulator struct {
 	wake   func() // tells the owner that there is something to drain, or a new deadline
 
 	mu      sync.Mutex
+	drained sync.Cond // that there is room, or that the epoch is over
 	open    bool
 	epoch   kafka.LeaderEpoch
 	next    kafka.Offset
@@ -42,11 +44,18 @@ type pendingBatch struct {
 	full    bool
 }
 
+func newAccumulator(linger time.Duration, now func() time.Time, wake func()) *accumulator {
+	a := &accumulator{linger: linger, now: now, wake: wake}
+	a.drained.L = &a.mu
+	return a
+}
+
 // begin starts an epoch whose next offset is next.
 func (a *accumulator) begin(epoch kafka.LeaderEpoch, next kafka.Offset) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open, a.epoch, a.next, a.waiting = true, epoch, next, nil
+	a.drained.Broadcast()
 }
 
 // end drops what was not drained: it was never promised to be durable.
@@ -54,18 +63,27 @@ func (a *accumulator) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open, a.waiting = false, nil
+	a.drained.Broadcast()
 }
 
 // append adds values as records of one batch and gives the last one's offset.
+// It waits while maxWaiting batches are full and not drained, which the end of
+// the epoch ends as well.
 func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.open || epoch != a.epoch {
-		return kafka.NoOffset, fmt.Errorf("append in epoch %d: %w", epoch, kafka.NotLeaderOrFollower)
-	}
-	b, err := a.room(values)
+	size, err := checkSize(values)
 	if err != nil {
 		return kafka.NoOffset, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var b *pendingBatch
+	for b == nil {
+		if !a.open || epoch != a.epoch {
+			return kafka.NoOffset, fmt.Errorf("append in epoch %d: %w", epoch, kafka.NotLeaderOrFollower)
+		}
+		if b = a.room(size); b == nil {
+			a.drained.Wait()
+		}
 	}
 	for _, v := range values {
 		r := metalog.Record{Value: v}
@@ -79,31 +97,39 @@ func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Of
 	return a.next - 1, nil
 }
 
-// room gives the open batch if the values fit into it, else a new one.
-func (a *accumulator) room(values [][]byte) (*pendingBatch, error) {
+func checkSize(values [][]byte) (int, error) {
 	size := 0
 	for i, v := range values {
 		size += metalog.RecordBytes(i, metalog.Record{Value: v}) + 4 // a later place in the batch takes up to 4 bytes more
 	}
 	switch {
 	case len(values) == 0:
-		return nil, fmt.Errorf("append: no records")
+		return 0, errors.New("append: no records")
 	case size > maxBatchBytes-metalog.HeaderBytes:
-		return nil, fmt.Errorf("append: %d records of %d bytes do not fit one batch of %d: %w", len(values), size, maxBatchBytes, kafka.RecordListTooLarge)
+		return 0, fmt.Errorf("append: %d records of %d bytes do not fit one batch of %d: %w", len(values), size, maxBatchBytes, kafka.RecordListTooLarge)
 	}
+	return size, nil
+}
+
+// room gives the open batch if size more bytes fit into it, else a new one; nil
+// where too many wait.
+func (a *accumulator) room(size int) *pendingBatch {
 	if n := len(a.waiting); n > 0 {
 		last := a.waiting[n-1]
 		if last.bytes+size <= maxBatchBytes {
-			return last, nil
+			return last
 		}
-		last.full = true
+		if !last.full {
+			last.full = true
+			a.wake()
+		}
 	}
 	if len(a.waiting) >= maxWaiting {
-		return nil, fmt.Errorf("append: %d batches wait to be written: %w", maxWaiting, kafka.PolicyViolation)
+		return nil
 	}
 	b := &pendingBatch{base: a.next, epoch: a.epoch, bytes: metalog.HeaderBytes, due: a.now().Add(a.linger)}
 	a.waiting = append(a.waiting, b)
-	return b, nil
+	return b
 }
 
 // drain takes out what is full or due. It also gives when the next batch is
@@ -119,6 +145,7 @@ func (a *accumulator) drain() (ready []*pendingBatch, due time.Time) {
 		}
 		ready = append(ready, b)
 		a.waiting = a.waiting[1:]
+		a.drained.Broadcast()
 	}
 	return ready, time.Time{}
 }

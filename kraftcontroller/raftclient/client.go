@@ -97,7 +97,7 @@ func New(cfg Config) (*Client, error) {
 		drainNow: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		calls: map[uint64]*call{}, stopped: make(chan struct{}), fatal: make(chan error, 1),
 	}
-	c.acc = &accumulator{linger: cfg.AppendLinger, now: cfg.Now, wake: func() { signal(c.drainNow) }}
+	c.acc = newAccumulator(cfg.AppendLinger, cfg.Now, func() { signal(c.drainNow) })
 	if err := c.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("raft client %d: %w", cfg.NodeID, err), c.closeFiles())
 	}
@@ -159,7 +159,8 @@ func (c *Client) persisted() (raft.Persisted, error) {
 // Append adds values, encoded metadata records, as records of one batch in the
 // epoch that this node leads, and gives the last one's offset at once: they are
 // neither written nor committed yet. It fails with NOT_LEADER_OR_FOLLOWER when
-// the node does not lead that epoch. The values are the client's afterwards.
+// the node does not lead that epoch. It waits while 80 MiB are not written yet.
+// The values are the client's afterwards.
 func (c *Client) Append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset, error) {
 	return c.acc.append(epoch, values)
 }
