@@ -3,12 +3,9 @@ package spec
 import (
 	_ "embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 )
 
 // Override gives one key of a spec another value, as `--set path=value` does.
@@ -96,125 +93,4 @@ func Parse(name string, src []byte, overrides ...Override) (*Spec, error) {
 		return nil, faults.sorted()
 	}
 	return &d.spec, nil
-}
-
-// override puts one value into the tree before it is decoded, so that it is
-// judged like one written in the file.
-func (d *decoder) override(root *node, o Override) {
-	at := Place{File: fmt.Sprintf("%s %s", o.Origin, o.Value)}
-	if o.Origin == "--set" {
-		at = Place{File: fmt.Sprintf("--set %s=%s", o.Path, o.Value)}
-	}
-	val, faults := readTree([]byte(o.Value), func(int, int) Place { return at })
-	if len(faults) > 0 {
-		d.fault(at, o.Path, "not a YAML value: "+faults[0].What, "write --set path=value, such as --set trials=5")
-		return
-	}
-	if root.kind != nodeMapping {
-		return // decode names the fault
-	}
-	parts := strings.Split(o.Path, ".")
-	if parts[0] == "workloads" && len(parts) >= 2 {
-		d.overrideWorkloads(root, at, parts[1], parts[2:], val)
-		return
-	}
-	if axis, ok := strings.CutPrefix(o.Path, "sweep."); ok {
-		overrideAxis(root, axis, val)
-		return
-	}
-	if s, ok := settingAt(strings.TrimPrefix(o.Path, "set.")); ok {
-		d.overrideSetting(root, at, s.path, val)
-		return
-	}
-	if !slices.Contains(topKeys, parts[0]) {
-		d.fault(at, o.Path, "unknown path", cureSetting(o.Path))
-		return
-	}
-	putPath(root, parts, val)
-}
-
-// overrideAxis replaces an axis of the sweep, however its path was written.
-func overrideAxis(root *node, axis string, val *node) {
-	sweep := root.lookup("sweep")
-	if sweep == nil || sweep.kind != nodeMapping {
-		sweep = &node{kind: nodeMapping, at: val.at}
-		root.put("sweep", sweep)
-	}
-	for i, f := range sweep.fields {
-		if canonicalPath(f.key) == canonicalPath(axis) {
-			sweep.fields[i] = field{key: axis, at: val.at, val: val}
-			return
-		}
-	}
-	sweep.put(axis, val)
-}
-
-// overrideSetting writes a setting to its section and clears other places
-// that would contradict it.
-func (d *decoder) overrideSetting(root *node, at Place, path string, val *node) {
-	if name, ok := strings.CutPrefix(path, "cluster."); ok {
-		putPath(root, []string{"cluster", name}, val)
-		return
-	}
-	set := root.lookup("set")
-	if set == nil || set.kind != nodeMapping {
-		set = &node{kind: nodeMapping, at: at}
-		root.put("set", set)
-	}
-	set.remove(path)
-	set.put(path, val)
-}
-
-// overrideWorkloads changes a parameter of every workload of a kind.
-func (d *decoder) overrideWorkloads(root *node, at Place, kind string, rest []string, val *node) {
-	list := root.lookup("workloads")
-	found := false
-	var kinds []string
-	if list != nil {
-		for _, w := range list.items {
-			k := w.lookup("kind")
-			if k == nil {
-				continue
-			}
-			kinds = append(kinds, k.text)
-			if k.text == kind && len(rest) > 0 {
-				putPath(w, rest, val)
-				found = true
-			}
-		}
-	}
-	switch {
-	case len(rest) == 0:
-		d.fault(at, "workloads."+kind, "names no parameter", "write --set workloads.propagation.rate=50/s")
-	case !found:
-		d.fault(at, "workloads."+kind, fmt.Sprintf("no workload of kind %q in this spec", kind), didYouMean(kind, kinds))
-	}
-}
-
-// putPath sets a nested key, making mappings on the way.
-func putPath(n *node, path []string, val *node) {
-	for _, key := range path[:len(path)-1] {
-		next := n.lookup(key)
-		if next == nil || next.kind != nodeMapping {
-			next = &node{kind: nodeMapping, at: val.at}
-			n.put(key, next)
-		}
-		n = next
-	}
-	n.put(path[len(path)-1], val)
-}
-
-// remove deletes a dotted path, written dotted or nested.
-func (n *node) remove(path string) {
-	var kept []field
-	for _, f := range n.fields {
-		if f.key == path {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(path, f.key+"."); ok && f.val.kind == nodeMapping {
-			f.val.remove(rest)
-		}
-		kept = append(kept, f)
-	}
-	n.fields = kept
 }

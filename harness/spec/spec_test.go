@@ -130,3 +130,15 @@ func TestOverrides(t *testing.T) {
 		t.Error("two ways to write one spec have two hashes")
 	}
 }
+
+func TestOverridesOfLists(t *testing.T) {
+	set := func(path, value string) Override { return Override{Origin: "--set", Path: path, Value: value} }
+	s := mustParse(t, nightly, set("trials", "2"), set("workloads", "[propagation, create-topics, controller-failover]"))
+	if len(s.Workloads) != 3 || s.Workloads[0].Params.Rate != 100 || s.Workloads[1].Params.Trials != 2 || s.Workloads[2].Params.Trials != 2 {
+		t.Errorf("%+v", s.Workloads)
+	}
+	const fixed = "workloads: [{kind: propagation}]\ncluster: {partitions: 5k}\n"
+	if s := mustParse(t, fixed, set("sweep.partitions", "[1k, 2k]")); len(s.Cells()) != 4 {
+		t.Errorf("an axis does not replace a fixed value: %+v", s.Sweep)
+	}
+}
