@@ -1,0 +1,52 @@
+# kbench: `make run` compares the two controllers, `make test` checks them.
+# `make help` lists the rest.
+
+GO      ?= go
+SEEDS   ?= 2000
+FUZZTIME ?= 60s
+RUNFLAGS ?=
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: help build run test race lint fuzz sim teeth images bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## make bin/kbench, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kbench ./cmd/kbench
+
+run: build ## run the built-in comparison, zk against kraft; RUNFLAGS adds flags
+	bin/kbench run $(RUNFLAGS)
+
+test: ## run every test; what needs Docker, Java or ZooKeeper says what it skipped
+	$(GO) test ./...
+
+race: ## run every test under the race detector
+	$(GO) test -race -short ./...
+
+lint: ## vet, staticcheck, gofumpt
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	@out="$$($(GOFUMPT) -l .)"; if [ -n "$$out" ]; then echo "not gofumpt'ed:"; echo "$$out"; exit 1; fi
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; for f in $$(grep -rl --include='*_test.go' '^func Fuzz' . ); do \
+	  for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
+	    echo "== $$(dirname $$f) $$t"; \
+	    $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME); \
+	  done; done
+
+sim: ## simulate the Raft machines under faults, SEEDS seeds
+	SEEDS=$(SEEDS) $(GO) test ./internal/sim -run 'TestSeeds' -count=1 -v
+
+teeth: ## plant bugs one at a time; each must be found by a named invariant
+	$(GO) test -tags teeth ./internal/sim -run 'TestTeeth' -count=1 -v
+
+bench: ## measure the hot paths, with their limits beside them
+	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
+
+clean: ## remove what was built and what killed runs left
+	@if [ -x bin/kbench ]; then bin/kbench clean; fi
+	rm -rf bin dist
