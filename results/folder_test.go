@@ -286,3 +286,39 @@ func TestCheckOut(t *testing.T) {
 		t.Errorf("CheckOut left %v", left)
 	}
 }
+
+func TestSweepSparesTheLivingAndForeign(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "odd [name]*")
+	whole := writeRun(t, out)
+	living, err := Create(out, "living", started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := Create(out, "dead", started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.lock.Close(); err != nil { // as the kernel does for a killed process
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mine", PartialPrefix + "probe-1"} {
+		if err := os.WriteFile(filepath.Join(out, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed, err := SweepPartials(out)
+	if err != nil || len(removed) != 2 {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	for path, want := range map[string]bool{whole: true, living.Dir(): true, dead.Dir(): false, filepath.Join(out, "mine"): true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := living.Commit(Manifest{}); err != nil {
+		t.Error(err)
+	}
+	if removed, err := SweepPartials(filepath.Join(out, "absent")); err != nil || len(removed) != 0 {
+		t.Errorf("%q, %v", removed, err)
+	}
+}

@@ -36,6 +36,8 @@ type Writer struct {
 	id  string
 	dir string // the temporary name
 
+	lock *os.File // held while the folder is written, so that SweepPartials spares it
+
 	mu      sync.Mutex
 	closed  bool
 	events  *lineFile
@@ -109,6 +111,10 @@ func (w *Writer) open() error {
 	if err := os.Mkdir(filepath.Join(w.dir, "nodes"), 0o755); err != nil {
 		return err
 	}
+	var err error
+	if w.lock, err = holdLock(filepath.Join(w.dir, lockName)); err != nil {
+		return err
+	}
 	for name, to := range map[string]**lineFile{"events.jsonl": &w.events, "metrics.jsonl": &w.metrics, "trials.csv": &w.trials} {
 		f, err := os.Create(filepath.Join(w.dir, name))
 		if err != nil {
@@ -116,7 +122,6 @@ func (w *Writer) open() error {
 		}
 		*to = &lineFile{f, bufio.NewWriterSize(f, 64<<10)}
 	}
-	var err error
 	w.csv, err = sampleWriter(w.trials.buf)
 	return err
 }
@@ -270,7 +275,7 @@ func (w *Writer) Abandon() error {
 	if err := w.close(); errors.Is(err, errClosed) {
 		return nil
 	}
-	return os.RemoveAll(w.dir)
+	return errors.Join(os.RemoveAll(w.dir), w.lock.Close())
 }
 
 // Commit completes the manifest (files, hashes, thresholds, the verdict over
@@ -282,6 +287,7 @@ func (w *Writer) Commit(m Manifest) (path string, err error) {
 	if err := w.close(); err != nil {
 		return "", fmt.Errorf("write %s: %w", w.dir, err)
 	}
+	defer func() { _ = w.lock.Close() }()
 	m.Format, m.SchemaVersion = "kbench-run", SchemaVersion
 	m.EnvHash = m.Environment.Hash()
 	path, err = w.reserve()
@@ -338,7 +344,7 @@ func (w *Writer) finish(m Manifest) error {
 		return err
 	}
 	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Sync(), f.Close(), syncDir(w.dir))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(filepath.Join(w.dir, lockName)), syncDir(w.dir))
 }
 
 // pointLatest replaces the link by renaming, so that it always leads
@@ -374,7 +380,7 @@ func listFiles(dir string) ([]File, error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == manifestName || slices.Contains(reportNames, rel) {
+		if err != nil || rel == manifestName || rel == lockName || slices.Contains(reportNames, rel) {
 			return err
 		}
 		size, sum, err := digestFile(path)
