@@ -28,6 +28,9 @@ func newEpochLog(p Persisted) (epochLog, error) {
 	if p.Snapshot.EndOffset < p.LogStart {
 		return l, fmt.Errorf("log starts at offset %d, but the latest snapshot ends at %d: the records between are lost", p.LogStart, p.Snapshot.EndOffset)
 	}
+	if p.Snapshot.EndOffset > p.LogEnd {
+		return l, fmt.Errorf("log ends at offset %d, before the latest snapshot, which ends at %d: start it anew behind the snapshot", p.LogEnd, p.Snapshot.EndOffset)
+	}
 	for i, e := range p.Epochs {
 		switch {
 		case e.Start >= p.LogEnd:

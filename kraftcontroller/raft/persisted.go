@@ -49,6 +49,7 @@ type Persisted struct {
 	// fields; empty in an empty log. The first Start is at most LogStart.
 	Epochs []EpochStart
 	// Snapshot is the latest complete snapshot, zero where there is none. Its
-	// EndOffset is at least LogStart.
+	// EndOffset is in [LogStart, LogEnd]: a driver whose log ends before it, as
+	// after a crash between the two, starts the log anew behind it.
 	Snapshot SnapshotID
 }

@@ -80,7 +80,7 @@ func (m *Machine) handleSnapshotTaken(id SnapshotID) {
 		m.fatal("snapshot %d-%d was taken outside of the committed log [%d, %d)", id.EndOffset, id.Epoch, m.log.start, m.hw)
 		return
 	}
-	if e := m.log.epochBefore(id.EndOffset); id.Epoch != e {
+	if e := m.log.epochBefore(id.EndOffset); id.EndOffset > m.log.start && id.Epoch != e {
 		m.fatal("snapshot %d-%d was taken where the log has epoch %d", id.EndOffset, id.Epoch, e)
 		return
 	}
