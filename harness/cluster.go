@@ -32,6 +32,8 @@ type node struct {
 	worker bool // a broker that hosts replicas
 	racer  bool // may be the active controller
 	proc   provider.Node
+
+	voterAddr string // of the controller listener, where it is not addr
 }
 
 var errUnknownNode = errors.New("no such node in the cluster")
@@ -61,6 +63,9 @@ func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
 	b := m.cfg.Brokers[i]
 	n.addr = kafka.Endpoint{Host: b.Host, Port: b.Port}.Addr()
 	n.racer = b.Candidate
+	if m.cfg.Quorum.NodeID == id { // a broker that is a voter too
+		n.racer, n.voterAddr = true, m.cfg.Quorum.AddrOf(id)
+	}
 	return n
 }
 
@@ -74,7 +79,13 @@ func (c *cluster) Brokers() []workloads.Node {
 
 // Controllers implements workloads.Cluster.
 func (c *cluster) Controllers() []workloads.Node {
-	return c.list(func(n *node) bool { return n.racer })
+	out := c.list(func(n *node) bool { return n.racer })
+	for i := range out {
+		if n, err := c.find(out[i].ID); err == nil && n.voterAddr != "" {
+			out[i].Addr = n.voterAddr
+		}
+	}
+	return out
 }
 
 func (c *cluster) list(want func(*node) bool) []workloads.Node {

@@ -10,8 +10,12 @@ import (
 	"kbench/kafka"
 )
 
-// controllerIDs start here, well above any broker's id, on both sides.
+// firstControllerID is well above any broker's id, on both sides.
 const firstControllerID kafka.BrokerID = 1001
+
+// maxColocatedVoters bounds the quorum of brokers that are voters too
+// (combined mode): a larger one would slow every commit.
+const maxColocatedVoters = 5
 
 // shape is what a cluster is made of, resolved from one cell of the matrix.
 type shape struct {
@@ -47,14 +51,13 @@ func layout(ctx context.Context, s shape, p provider.Provider, store []string) (
 	}
 	var dedicated []kafka.BrokerID
 	var voters []nodeconfig.Voter
-	for _, c := range controllers {
-		if s.mode == nodeconfig.ModeZK {
-			dedicated = append(dedicated, c.ids...)
-			continue
-		}
-		voters = append(voters, c.cfg.Quorum.Voters...)
-	}
 	all := append(controllers, brokers...)
+	for _, m := range all {
+		voters = append(voters, m.cfg.Quorum.Voters...)
+		if s.mode == nodeconfig.ModeZK && !m.worker {
+			dedicated = append(dedicated, m.ids...)
+		}
+	}
 	for i := range all {
 		cfg := &all[i].cfg
 		cfg.Mode, cfg.ClusterID, cfg.Timers, cfg.Tuning = s.mode, s.clusterID.String(), s.timers, s.tuning
@@ -75,12 +78,24 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 		if n > 1 {
 			name = fmt.Sprintf("brokers-%d-%d", first, first+n-1)
 		}
-		host, ports, err := p.Reserve(ctx, name, n)
+		voter := s.mode == nodeconfig.ModeKRaft && s.colocated && first <= maxColocatedVoters
+		if voter && s.perNode > 1 {
+			return nil, fmt.Errorf("controllers: colocated needs brokersPerNode: 1 on kraft, not %d", s.perNode)
+		}
+		want := n
+		if voter {
+			want++
+		}
+		host, ports, err := p.Reserve(ctx, name, want)
 		if err != nil {
 			return nil, err
 		}
 		m := member{worker: true, cfg: nodeconfig.Config{Name: name, Role: nodeconfig.RoleBroker}}
-		for i, port := range ports {
+		if voter {
+			id := kafka.BrokerID(first)
+			m.cfg.Quorum = nodeconfig.Quorum{NodeID: id, Voters: []nodeconfig.Voter{{ID: id, Host: host, Port: ports[n]}}}
+		}
+		for i, port := range ports[:n] {
 			id := kafka.BrokerID(first + i)
 			m.ids = append(m.ids, id)
 			m.cfg.Brokers = append(m.cfg.Brokers, nodeconfig.Broker{

@@ -127,3 +127,26 @@ func TestClusterIDIsDrawnFromTheSeed(t *testing.T) {
 		t.Errorf("%q is no id that tools take", s)
 	}
 }
+
+func TestColocatedVoters(t *testing.T) {
+	s := shapeOf(cellOf(t, spec.KRaft), kafka.UUID{1})
+	s.controllers, s.colocated = spec.Colocated, true
+	members, err := layout(t.Context(), s, &stubProvider{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		m.cfg.DataDir = "d"
+		if err := m.cfg.Check(); err != nil || len(m.cfg.Quorum.Voters) != 3 || m.cfg.Quorum.NodeID != m.ids[0] {
+			t.Errorf("%s: quorum %+v, %v", m.cfg.Name, m.cfg.Quorum, err)
+		}
+		n := newNode(m.ids[0], m, 0, nil)
+		if !n.racer || n.voterAddr == "" || n.voterAddr == n.addr {
+			t.Errorf("%s: racer %t, voter %q, broker %q", m.cfg.Name, n.racer, n.voterAddr, n.addr)
+		}
+	}
+	s.perNode = 2
+	if _, err := layout(t.Context(), s, &stubProvider{}, nil); err == nil {
+		t.Error("two brokers and a voter in one process gave no error")
+	}
+}
