@@ -22,8 +22,8 @@ type Env struct {
 	Recorder Recorder
 	Params   Params // zero fields take the kind's defaults
 	Seed     uint64 // of victims, samples and arrivals
-	// Label makes the names of the topics that are created unique within the
-	// cluster; "" takes one from the clock. Letters, digits, dots, dashes.
+	// Label goes into the names of the topics that are created, with the time
+	// that makes them unique. 1 to 100 letters, digits, dots, dashes, or "".
 	Label    string
 	Progress func(Progress) // nil for none; called from the workload's goroutine
 }

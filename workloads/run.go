@@ -30,9 +30,10 @@ func newRun(w Workload, env Env, p Params) (*run, error) {
 	if env.Cluster == nil || env.Recorder == nil {
 		return nil, errors.New("a workload needs a cluster and a recorder")
 	}
-	label := env.Label
-	if label == "" {
-		label = strconv.FormatInt(trace.Now()/int64(time.Millisecond), 36)
+	// The clock makes names unique where one kind comes twice with one label.
+	label := strconv.FormatInt(trace.Now()/int64(time.Millisecond), 36)
+	if env.Label != "" {
+		label = env.Label + "." + label
 	}
 	if !labelForm.MatchString(label) {
 		return nil, fmt.Errorf("label %q is not 1 to 100 letters, digits, dots or dashes", label)
@@ -54,9 +55,13 @@ func (r *run) event(kind string, trial int, node kafka.BrokerID, ns int64, forma
 	})
 }
 
-// topicName names the nth topic of a trial.
-func (r *run) topicName(trial, n int) string {
-	return fmt.Sprintf("%s-%s-%d-%06d", r.w.Kind, r.label, trial, n)
+// topicPrefix begins the names of the topics of a trial.
+func (r *run) topicPrefix(trial int) string {
+	kind := r.w.Kind
+	if r.p.How != "" {
+		kind += "-" + r.p.How
+	}
+	return fmt.Sprintf("%s-%s-%d", kind, r.label, trial)
 }
 
 // healthy waits for the cluster's health, bounded by the trial timeout.

@@ -1,0 +1,277 @@
+package workloads
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+const (
+	// produceTimeout bounds one produce; one without an answer by then was not
+	// acknowledged.
+	produceTimeout = time.Second
+	// produceWindow bounds the produces to one broker that wait.
+	produceWindow = 256
+)
+
+// produceProbe produces one small record to each partition of a sample at a
+// constant rate, all partitions of one leader in one request, and keeps what
+// was acknowledged. It follows leaders as a client does that hears of them at
+// once.
+type produceProbe struct {
+	partitions []kafka.TopicPartition
+	leader     func(kafka.TopicPartition) kafka.BrokerID
+	peers      map[kafka.BrokerID]*peer
+	windows    map[kafka.BrokerID]chan struct{}
+	batch      []byte
+	maxAcks    int
+
+	mu     sync.Mutex
+	fromNs int64 // failures of produces due before are not of this trial
+	states map[kafka.TopicPartition]*produceState
+
+	cancel context.CancelFunc
+	done   chan struct{}
+	slips  slips
+}
+
+// produceState is what became of one partition's produces.
+type produceState struct {
+	failedNs int64  // the earliest intended time of one that failed, 0 for none
+	ackedNs  int64  // the latest intended time of one that was acknowledged
+	acks     []acks // in the order they came, bounded
+}
+
+// acks is one acknowledged produce.
+type acks struct{ intendedNs, doneNs int64 }
+
+func startProduce(ctx context.Context, nodes []Node, partitions []kafka.TopicPartition, leader func(kafka.TopicPartition) kafka.BrokerID, rate float64) *produceProbe {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &produceProbe{
+		partitions: partitions, leader: leader, batch: smallBatch(time.Now().UnixMilli()),
+		peers: map[kafka.BrokerID]*peer{}, windows: map[kafka.BrokerID]chan struct{}{},
+		states:  make(map[kafka.TopicPartition]*produceState, len(partitions)),
+		maxAcks: max(1024, int(4*rate*produceTimeout.Seconds())),
+		cancel:  cancel, done: make(chan struct{}),
+	}
+	for _, n := range nodes {
+		p.peers[n.ID], p.windows[n.ID] = newPeer(n.Addr), make(chan struct{}, produceWindow)
+	}
+	for _, tp := range partitions {
+		p.states[tp] = &produceState{}
+	}
+	go p.run(ctx, Constant{rate})
+	return p
+}
+
+func (p *produceProbe) run(ctx context.Context, pacer Pacer) {
+	defer close(p.done)
+	var wg sync.WaitGroup
+	p.slips = drive(ctx, trace.Now(), 0, pacer, func(o op) bool {
+		byLeader := map[kafka.BrokerID][]kafka.TopicPartition{}
+		for _, tp := range p.partitions {
+			id := p.leader(tp)
+			byLeader[id] = append(byLeader[id], tp)
+		}
+		taken := true
+		for id, tps := range byLeader {
+			window, known := p.windows[id]
+			if !known { // nobody leads
+				p.failed(o, tps)
+				continue
+			}
+			select {
+			case window <- struct{}{}:
+			default:
+				p.failed(o, tps)
+				taken = false
+				continue
+			}
+			wg.Go(func() {
+				defer func() { <-window }()
+				p.produce(ctx, o, id, tps)
+			})
+		}
+		return taken
+	})
+	wg.Wait()
+}
+
+// produce sends one request and notes each partition's outcome.
+func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps []kafka.TopicPartition) {
+	one, cancel := context.WithTimeout(ctx, produceTimeout)
+	defer cancel()
+	resp, err := p.peers[id].request(one, apiProduce, p.request(tps))
+	doneNs := trace.Now()
+	if ctx.Err() != nil {
+		return // the probe ended, not the produce
+	}
+	acked := map[kafka.TopicPartition]bool{}
+	if err == nil {
+		for _, t := range resp.(*kmsg.ProduceResponse).Topics {
+			for _, part := range t.Partitions {
+				acked[kafka.TopicPartition{Topic: t.Topic, Partition: part.Partition}] = part.ErrorCode == 0
+			}
+		}
+	}
+	var failed []kafka.TopicPartition
+	p.mu.Lock()
+	for _, tp := range tps {
+		if !acked[tp] {
+			failed = append(failed, tp)
+			continue
+		}
+		p.states[tp].acked(acks{o.intendedNs, doneNs}, p.maxAcks)
+	}
+	p.mu.Unlock()
+	p.failed(o, failed)
+}
+
+func (s *produceState) acked(a acks, bound int) {
+	s.ackedNs = max(s.ackedNs, a.intendedNs)
+	if len(s.acks) >= bound {
+		if s.failedNs != 0 {
+			return // the ack that ends the outage is among those kept
+		}
+		s.acks = append(s.acks[:0], s.acks[bound/2:]...)
+	}
+	s.acks = append(s.acks, a)
+}
+
+func (p *produceProbe) failed(o op, tps []kafka.TopicPartition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o.intendedNs < p.fromNs {
+		return
+	}
+	for _, tp := range tps {
+		if s := p.states[tp]; s.failedNs == 0 || o.intendedNs < s.failedNs {
+			s.failedNs = o.intendedNs
+		}
+	}
+}
+
+// request names partitions of one leader; tps is sorted.
+func (p *produceProbe) request(tps []kafka.TopicPartition) *kmsg.ProduceRequest {
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks, req.TimeoutMillis = 1, int32(produceTimeout.Milliseconds())
+	for _, tp := range tps {
+		if n := len(req.Topics); n == 0 || req.Topics[n-1].Topic != tp.Topic {
+			t := kmsg.NewProduceRequestTopic()
+			t.Topic = tp.Topic
+			req.Topics = append(req.Topics, t)
+		}
+		part := kmsg.NewProduceRequestTopicPartition()
+		part.Partition, part.Records = tp.Partition, p.batch
+		t := &req.Topics[len(req.Topics)-1]
+		t.Partitions = append(t.Partitions, part)
+	}
+	return req
+}
+
+// ackedSince reports whether every partition has an acknowledged produce that
+// was due at ns or later, and names one that has not.
+func (p *produceProbe) ackedSince(ns int64) (missing kafka.TopicPartition, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, tp := range p.partitions {
+		if s := p.states[tp]; s.ackedNs == 0 || s.ackedNs < ns {
+			return tp, false
+		}
+	}
+	return missing, true
+}
+
+// begin forgets what was before the fault.
+func (p *produceProbe) begin(ns int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fromNs = ns
+	for _, s := range p.states {
+		if s.failedNs < ns {
+			s.failedNs = 0
+		}
+		s.acks = slices.DeleteFunc(s.acks, func(a acks) bool { return a.intendedNs < ns })
+	}
+}
+
+// stop ends the probe and gives how it kept its times.
+func (p *produceProbe) stop() slips {
+	p.cancel()
+	<-p.done
+	for _, peer := range p.peers {
+		peer.close()
+	}
+	return p.slips
+}
+
+// outage is how long a partition was not to be produced to: from the intended
+// time of the first produce that failed until the first acknowledgement of a
+// later one. ended is false where none came.
+type outage struct {
+	partition kafka.TopicPartition
+	ns        int64
+	ended     bool
+}
+
+// outages lists the partitions that had one, in order. Call it after stop.
+func (p *produceProbe) outages() []outage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []outage
+	for _, tp := range p.partitions {
+		s := p.states[tp]
+		if s.failedNs == 0 {
+			continue
+		}
+		o := outage{partition: tp}
+		for _, a := range s.acks {
+			if ns := a.doneNs - s.failedNs; a.intendedNs > s.failedNs && (!o.ended || ns < o.ns) {
+				o.ns, o.ended = ns, true
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// awaitAcks waits until each partition has an acknowledgement of a produce
+// due at ns or later.
+func (p *produceProbe) awaitAcks(ctx context.Context, ns int64) error {
+	var missing kafka.TopicPartition
+	err := await(ctx, gateTimeout, "an acknowledged produce to each sampled partition", func() (ok bool) {
+		missing, ok = p.ackedSince(ns)
+		return ok
+	})
+	if err != nil {
+		return fmt.Errorf("%w; none of %s", err, missing)
+	}
+	return nil
+}
+
+// smallBatch is a record batch (magic 2) with one record of 8 bytes, without
+// a producer id.
+func smallBatch(timestampMs int64) []byte {
+	record := kmsg.NewRecord()
+	record.Value = []byte("kbench..")
+	body := record.AppendTo(nil)
+	record.Length = int32(len(body) - 1) // the length of zero took one byte
+	b := kmsg.NewRecordBatch()
+	b.Magic, b.PartitionLeaderEpoch = 2, -1
+	b.FirstTimestamp, b.MaxTimestamp = timestampMs, timestampMs
+	b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
+	b.NumRecords, b.Records = 1, record.AppendTo(nil)
+	raw := b.AppendTo(nil)
+	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
+	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))
+	return raw
+}

@@ -1,0 +1,142 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+// gateTimeout bounds the warm-up of probes before a fault: a healthy cluster
+// answers all of them in far less.
+const gateTimeout = 15 * time.Second
+
+// trialRun is one trial under way; the workload's goroutine owns it.
+type trialRun struct {
+	*run
+	out Trial
+}
+
+func (r *run) newTrial(n int) *trialRun {
+	return &trialRun{run: r, out: Trial{Workload: r.w.Kind, How: r.p.How, N: n, Valid: true}}
+}
+
+// invalid marks the trial; the first reason stays.
+func (t *trialRun) invalid(format string, args ...any) {
+	if t.out.Valid {
+		t.out.Valid, t.out.Reason = false, fmt.Sprintf(format, args...)
+	}
+}
+
+// value keeps one measured phase.
+func (t *trialRun) value(metric, phase string, v float64) {
+	t.out.Values = append(t.out.Values, Value{metric, phase, v})
+}
+
+func (t *trialRun) count(name string, n int64) { t.out.Counts = append(t.out.Counts, Count{name, n}) }
+
+// ended moves the trial's end on.
+func (t *trialRun) ended(ns int64) { t.out.EndNs = max(t.out.EndNs, ns) }
+
+// judge applies the rule for generators and keeps their counts.
+func (t *trialRun) judge(name string, s slips) {
+	t.out.Counts = append(t.out.Counts, s.counts(name)...)
+	if s.slipped() {
+		t.invalid("the %s generator slipped: %d of %d operations were sent more than %v late", name, s.late, s.ops, maxSlip)
+	}
+}
+
+// record stores the trial. An interrupted one is invalid and keeps what it
+// has.
+func (t *trialRun) record(ctx context.Context) {
+	if ctx.Err() != nil { // what came of it, a wait that failed, is no reason
+		t.out.Valid, t.out.Reason = false, fmt.Sprintf("interrupted: %v", context.Cause(ctx))
+	}
+	if t.out.StartNs == 0 {
+		t.out.StartNs = trace.Now()
+	}
+	t.ended(t.out.StartNs)
+	t.Recorder.Trial(t.out)
+}
+
+func (t *trialRun) phase(name string) { t.progress(t.out.N, name, 0, 0) }
+
+func (t *trialRun) note(node kafka.BrokerID, format string, args ...any) {
+	t.event(EventNote, t.out.N, node, trace.Now(), format, args...)
+}
+
+// inject makes the fault and starts the trial's clock.
+func (t *trialRun) inject(ctx context.Context, victim kafka.BrokerID, f Fault) error {
+	t.phase("fault")
+	ns, err := t.Cluster.Inject(ctx, victim, f)
+	if err != nil {
+		t.invalid("the fault could not be made: %v", err)
+		return fmt.Errorf("%s node %d: %w", f, victim, err)
+	}
+	t.out.Victim, t.out.StartNs = victim, ns
+	t.event(EventFault, t.out.N, victim, ns, "%s", f)
+	return nil
+}
+
+// exit is how a process ended.
+type exit struct {
+	seenNs int64
+	code   int
+	err    error
+}
+
+// awaitExit waits for the victim's exit beside whatever else is waited for.
+func (t *trialRun) awaitExit(ctx context.Context, victim kafka.BrokerID) <-chan exit {
+	ch := make(chan exit, 1)
+	go func() {
+		ctx, cancel := context.WithTimeoutCause(ctx, t.p.TrialTimeout, fmt.Errorf("no exit within %v", t.p.TrialTimeout))
+		defer cancel()
+		var e exit
+		e.seenNs, e.code, e.err = t.Cluster.Exited(ctx, victim)
+		ch <- e
+	}()
+	return ch
+}
+
+// whiteBox reads the nodes' traces until enough finds what it wants in the
+// events since the fault, for a bounded time: a trace is written within
+// moments. It gives what there was at the end; traced is false where nodes
+// write no traces.
+func (t *trialRun) whiteBox(ctx context.Context, enough func([]trace.Event) bool) (since []trace.Event, traced bool) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		start := trace.Now()
+		all, err := t.Cluster.Events(ctx)
+		if err != nil {
+			t.note(0, "traces could not be read: %v", err)
+			return since, traced
+		}
+		since, traced = since[:0], len(all) > 0
+		for _, e := range all {
+			if e.T >= t.out.StartNs {
+				since = append(since, e)
+			}
+		}
+		if !traced || enough(since) {
+			return since, traced
+		}
+		if pause(ctx, max(50*time.Millisecond, time.Duration(trace.Now()-start))) != nil {
+			return since, traced
+		}
+	}
+}
+
+// await polls ok until it holds; what names the thing waited for.
+func await(ctx context.Context, timeout time.Duration, what string, ok func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
+	defer cancel()
+	for !ok() {
+		if pause(ctx, time.Millisecond) != nil {
+			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
+		}
+	}
+	return nil
+}
