@@ -12,7 +12,8 @@ import (
 type Override struct {
 	Origin string // how it was given, for messages: --partitions, --set
 	Path   string // sweep.partitions, kraft.append.linger, workloads.propagation.rate
-	Value  string // YAML
+	Value  string // YAML, or words between commas
+	List   bool   // Value is words between commas, as flags write lists
 }
 
 //go:embed default.yaml

@@ -8,3 +8,21 @@ func (c Config) Map() map[string]string {
 	}
 	return out
 }
+
+// SettingInfo describes one setting for people.
+type SettingInfo struct {
+	Path    string
+	Doc     string
+	Default string // of the default timers
+	Target  Target // the only target it acts on, empty for all
+}
+
+// Settings lists every setting, in the order of documents.
+func Settings() []SettingInfo {
+	c := defaultConfig()
+	out := make([]SettingInfo, 0, len(settings))
+	for _, s := range settings {
+		out = append(out, SettingInfo{Path: s.path, Doc: s.doc, Default: s.get(&c), Target: s.target})
+	}
+	return out
+}

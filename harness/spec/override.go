@@ -13,9 +13,13 @@ func (d *decoder) override(root *node, o Override) {
 	if o.Origin == "--set" {
 		at = Place{File: fmt.Sprintf("--set %s=%s", o.Path, o.Value)}
 	}
-	val, faults := readTree([]byte(o.Value), func(int, int) Place { return at })
+	val, faults := o.tree(at)
 	if len(faults) > 0 {
-		d.fault(at, o.Path, "not a YAML value: "+faults[0].What, "write --set path=value, such as --set trials=5")
+		cure := "write --set path=value, such as --set trials=5"
+		if o.Origin != "--set" {
+			cure = "see `kbench run --help`"
+		}
+		d.fault(at, o.Path, "not a value: "+faults[0].What, cure)
 		return
 	}
 	if root.kind != nodeMapping {
@@ -46,6 +50,22 @@ func (d *decoder) override(root *node, o Override) {
 		return
 	}
 	putPath(root, parts, val)
+}
+
+// tree reads the value. A list on the command line is words between commas.
+func (o Override) tree(at Place) (*node, Faults) {
+	if !o.List {
+		return readTree([]byte(o.Value), func(int, int) Place { return at })
+	}
+	out := &node{kind: nodeList, at: at}
+	for _, word := range strings.Split(o.Value, ",") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			return nil, Faults{{At: at, What: "an empty word in the list"}}
+		}
+		out.items = append(out.items, &node{kind: nodeScalar, at: at, text: word})
+	}
+	return out, nil
 }
 
 // overrideAxis replaces an axis of the sweep, however its path was written,

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"kbench/harness/spec"
+)
+
+// dryRun prints the spec that would run, and its cells.
+func dryRun(w io.Writer, s *spec.Spec, where place) error {
+	var b strings.Builder
+	b.Write(s.YAML())
+	cells := s.Cells()
+	fmt.Fprintf(&b, "# spec hash %s, provider %s", s.Hash(), where.provider)
+	if where.why != "" {
+		fmt.Fprintf(&b, " (%s)", where.why)
+	}
+	fmt.Fprintf(&b, "\n# %d cells", len(cells))
+	if s.Repeats > 1 {
+		fmt.Fprintf(&b, ", each %d times", s.Repeats)
+	}
+	fmt.Fprintf(&b, ", about %s:\n", estimate(s, cells).Round(time.Minute))
+	for _, c := range cells {
+		fmt.Fprintf(&b, "#   %s: %d partitions, hash %s\n", c.ID, c.Config.Cluster.Partitions, c.Hash)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Rough costs of the parts of a cell, from runs on two cores. The estimate is
+// for a person who decides whether to wait.
+const (
+	cellUp              = 6 * time.Second
+	partitionsPerSecond = 5000
+	trialOverhead       = 3 * time.Second
+)
+
+// estimate guesses how long a run takes, at least a minute.
+func estimate(s *spec.Spec, cells []spec.Cell) time.Duration {
+	var total time.Duration
+	for _, c := range cells {
+		total += cellUp + time.Duration(c.Config.Cluster.Partitions)*time.Second/partitionsPerSecond
+		detect := c.Config.KRaft.FetchTimeout
+		if c.Target == spec.ZK {
+			detect = c.Config.ZK.SessionTimeout
+		}
+		for _, w := range c.Workloads {
+			total += w.Params.Duration + time.Duration(w.Params.Trials)*(detect+trialOverhead)
+		}
+	}
+	return max(total*time.Duration(max(s.Repeats, 1)), time.Minute)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"kbench/harness/spec"
+	"kbench/results"
+)
+
+// listings are what `kbench list` knows, in its order.
+var listings = []struct {
+	name  string
+	write func(w io.Writer)
+}{
+	{"targets", func(w io.Writer) {
+		rows(w, "zk", "our ZooKeeper-style controller: election by an ephemeral znode, state in ZooKeeper, changes pushed to brokers")
+		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
+	}},
+	{"workloads", func(w io.Writer) {
+		names, docs := spec.WorkloadKinds()
+		for i := range names {
+			rows(w, names[i], docs[i])
+		}
+	}},
+	{"metrics", func(w io.Writer) {
+		for _, m := range results.Metrics() {
+			rows(w, m.Name, fmt.Sprintf("%s (workload %s, headline %s)", m.Doc, m.Workload, m.Headline))
+			for _, p := range m.Phases {
+				rows(w, "  "+m.Name+"."+p.Name, p.Doc)
+			}
+		}
+	}},
+	{"settings", func(w io.Writer) {
+		for _, s := range spec.Settings() {
+			target := ""
+			if s.Target != "" {
+				target = " [" + string(s.Target) + " only]"
+			}
+			rows(w, s.Path, fmt.Sprintf("%s (default %s)%s", s.Doc, s.Default, target))
+		}
+	}},
+	{"providers", func(w io.Writer) {
+		rows(w, "process", "nodes are child processes on loopback")
+		rows(w, "docker", "nodes are containers; needs a Docker engine")
+		rows(w, "auto", "docker where an engine answers, else process")
+	}},
+	{"stores", func(w io.Writer) {
+		rows(w, "zookeeper", "a real ZooKeeper ensemble of 3 or 1")
+		rows(w, "embedded", "the embedded server: single, not replicated")
+		rows(w, "auto", "a real ZooKeeper where one is to be had, else the embedded server")
+	}},
+}
+
+func rows(w io.Writer, name, doc string) { _, _ = fmt.Fprintf(w, "  %s\t%s\n", name, doc) }
+
+func listNames() []string {
+	var names []string
+	for _, l := range listings {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:       "list [" + strings.Join(listNames(), "|") + "]",
+		Short:     "List what there is to run, measure and set",
+		Example:   "  kbench list\n  kbench list settings",
+		ValidArgs: listNames(),
+		Args:      atMost(1, "at most one subject"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			found := false
+			for _, l := range listings {
+				if len(args) == 1 && args[0] != l.name {
+					continue
+				}
+				found = true
+				_, _ = fmt.Fprintln(w, l.name)
+				l.write(w)
+			}
+			if !found {
+				return badInput(fmt.Errorf("nothing to list under %q; %s", args[0], didYouMean(args[0], listNames(), "there are "+strings.Join(listNames(), ", "))))
+			}
+			return w.Flush()
+		},
+	}
+}

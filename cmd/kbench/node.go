@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"kbench/cmd/kbench/node"
+	"kbench/internal/nodeconfig"
+)
+
+func newNode() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "node --config FILE",
+		Short: "Run one node of a cluster",
+		Long: `Node runs one process of a cluster: brokers, a controller or the embedded store.
+Providers start it; it can be run by hand too. SIGTERM is a controlled shutdown.`,
+		Example: "  kbench node --config broker-1.json",
+		Args:    atMost(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return badInput(fmt.Errorf("--config is missing; name the node's configuration file"))
+			}
+			cfg, err := nodeconfig.Load(file)
+			if err != nil {
+				return badInput(err)
+			}
+			node.Lifeline(func() { os.Exit(exitInvalid) })
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return node.Run(ctx, cfg, slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "the node's configuration, JSON")
+	return cmd
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kbench/harness/process"
+	"kbench/harness/provider"
+	"kbench/harness/spec"
+	"kbench/harness/zookeeper"
+)
+
+// place is where the nodes of a run live.
+type place struct {
+	provider string // process or docker
+	why      string // why auto chose it
+	open     func(ctx context.Context, name string) (provider.Provider, error)
+}
+
+// defaultDataDir is a directory of this user that is rarely on memory.
+func defaultDataDir() string {
+	name := fmt.Sprintf("kbench-%d", os.Getuid())
+	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
+		return filepath.Join("/var/tmp", name)
+	}
+	return filepath.Join(os.TempDir(), name)
+}
+
+// findPlace chooses the provider and checks what it needs, so that a run does
+// not fail after its first cluster.
+func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
+	var p place
+	engine, dockerErr := dockerEngine(ctx)
+	switch s.Provider {
+	case spec.ProviderDocker:
+		if dockerErr != nil {
+			return p, fmt.Errorf("provider docker: %w; start a Docker engine, set DOCKER_HOST, or use --provider process", dockerErr)
+		}
+		p = dockerPlace(f)
+	case spec.ProviderAuto:
+		if dockerErr == nil && dockerPlace != nil {
+			p = dockerPlace(f)
+			p.why = "a Docker engine answers: " + engine
+		} else {
+			p = processPlace(f)
+			p.why = "no Docker engine answers"
+		}
+	default:
+		p = processPlace(f)
+	}
+	if p.open == nil {
+		return p, errors.New("provider docker: this kbench was built without it; use --provider process")
+	}
+	return p, checkStore(s, p)
+}
+
+// checkStore looks for a real ZooKeeper where the spec insists on one.
+func checkStore(s *spec.Spec, p place) error {
+	if p.provider != "process" {
+		return nil
+	}
+	for _, c := range s.Cells() {
+		if c.Target == spec.ZK && c.Config.Cluster.Store == spec.StoreZooKeeper {
+			if _, err := zookeeper.Find(); err != nil {
+				return fmt.Errorf("store zookeeper: %w; or use --store embedded", err)
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func processPlace(f runFlags) place {
+	return place{
+		provider: "process",
+		open: func(_ context.Context, name string) (provider.Provider, error) {
+			binary, err := os.Executable()
+			if err != nil {
+				return nil, fmt.Errorf("find the kbench binary: %w", err)
+			}
+			return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(f.dataDir, name)})
+		},
+	}
+}

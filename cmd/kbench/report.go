@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kbench/results"
+)
+
+func newReport() *cobra.Command {
+	var format, out string
+	formats := []string{"text", "md", "json", "html"}
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Make the reports of a run folder anew",
+		Long: `Report writes report.json, report.md and report.html into the run folder, or
+into --out, and prints the result table. With --format it only prints that form.
+RUN is a run folder; a folder of run folders means its latest.`,
+		Example: "  kbench report kbench-results/latest\n  kbench report kbench-results --format md > table.md\n  kbench report old-run --out public",
+		Args:    exactly(1, "one run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			known := false
+			for _, f := range formats {
+				known = known || f == format
+			}
+			if !known && cmd.Flags().Changed("format") {
+				return badInput(fmt.Errorf("--format %s: unknown; %s", format, didYouMean(format, formats, "there are "+strings.Join(formats, ", "))))
+			}
+			r, err := results.Open(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			if !cmd.Flags().Changed("format") {
+				return reportAll(cmd, r, out)
+			}
+			b, err := reportForm(r, format)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(b)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "print only this: text, md, json or html")
+	cmd.Flags().StringVar(&out, "out", "", "write the reports here instead of into the run folder")
+	return cmd
+}
+
+// reportAll writes every form and prints the table.
+func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
+	if cmd.Flags().Changed("out") {
+		if err := results.CheckDir("--out", out); err != nil {
+			return badInput(err)
+		}
+	} else {
+		out = r.Dir
+	}
+	if err := results.WriteReports(r, out); err != nil {
+		return err
+	}
+	b, err := reportForm(r, "text")
+	if err != nil {
+		return err
+	}
+	if _, err := cmd.OutOrStdout().Write(b); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "reports: %s/report.{html,md,json}\n", out)
+	return nil
+}
+
+func reportForm(r *results.Run, format string) ([]byte, error) {
+	rep, err := results.NewReport(r)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case "md":
+		return []byte(rep.Markdown()), nil
+	case "json":
+		return rep.JSON()
+	case "html":
+		return rep.HTML()
+	default:
+		return []byte(rep.Text()), nil
+	}
+}

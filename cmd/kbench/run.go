@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"kbench/harness"
+	"kbench/harness/live"
+	"kbench/harness/spec"
+	"kbench/results"
+)
+
+const runLong = `Run builds each cell of the spec (target, variant, point of the sweep), drives
+the workloads on it, checks the cluster and writes one run folder into --out.
+Without SPEC it runs the built-in comparison: zk against kraft over a ladder of
+partitions with matched 2 s timers.
+
+What decides a value, strongest first: --set, the other flags, the spec, the
+defaults. --dry-run prints the spec that results, whole, and runs nothing.
+The result table goes to stdout, progress to stderr. Ctrl-C ends the current
+trial, keeps and writes what was measured, and tears down.`
+
+// runFlags are the flags of `kbench run` as they were written: the spec judges
+// their values.
+type runFlags struct {
+	targets, partitions, workloads string
+	provider, store, timeouts      string
+	trials, repeats, seed          string
+	set                            []string
+	dataDir, out                   string
+	dryRun, quiet                  bool
+}
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [SPEC]",
+		Short: "Run a comparison and print its result table",
+		Long:  runLong,
+		Example: `  kbench run
+  kbench run --partitions 1k,10k,100k --trials 5
+  kbench run nightly.yaml --set kraft.append.linger=5ms --out nightly
+  kbench run --dry-run`,
+		Args: atMost(1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.targets, "targets", "", "targets to measure, such as zk,kraft")
+	fl.StringVar(&f.partitions, "partitions", "", "ladder of partitions, such as 1k,10k,100k")
+	fl.StringVar(&f.workloads, "workloads", "", "workloads to run, with the spec's parameters where it has them")
+	fl.StringVar(&f.provider, "provider", "", "where nodes run: auto, process or docker")
+	fl.StringVar(&f.store, "store", "", "metadata store of zk: auto, zookeeper or embedded")
+	fl.StringVar(&f.timeouts, "timeouts", "", "timer profile: default or matched")
+	fl.StringVar(&f.trials, "trials", "", "injected events of each workload and cell")
+	fl.StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
+	fl.StringVar(&f.seed, "seed", "", "seed of everything random")
+	fl.StringArrayVar(&f.set, "set", nil, "give a key of the spec another value: path=value (repeatable)")
+	fl.StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes keep their data; a memory file system makes fsync free")
+	fl.StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the spec in full and the cells, and run nothing")
+	fl.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	return cmd
+}
+
+// overrides turns flags that were given into overrides of the spec. An empty
+// value was given too, and is for the spec to refuse.
+func (f runFlags) overrides(given func(flag string) bool) ([]spec.Override, error) {
+	var out []spec.Override
+	for _, o := range []struct {
+		flag, path, value string
+		list              bool
+	}{
+		{"targets", "targets", f.targets, true},
+		{"partitions", "sweep.partitions", f.partitions, true},
+		{"workloads", "workloads", f.workloads, true},
+		{"provider", "provider", f.provider, false},
+		{"store", "cluster.store", f.store, false},
+		{"timeouts", "cluster.timeouts", f.timeouts, false},
+		{"trials", "trials", f.trials, false},
+		{"repeats", "repeats", f.repeats, false},
+		{"seed", "seed", f.seed, false},
+	} {
+		if !given(o.flag) {
+			continue
+		}
+		out = append(out, spec.Override{Origin: "--" + o.flag, Path: o.path, Value: o.value, List: o.list})
+	}
+	var errs []error
+	for _, s := range f.set {
+		path, value, ok := strings.Cut(s, "=")
+		if !ok || path == "" {
+			errs = append(errs, fmt.Errorf("--set %s: not path=value; write --set trials=5", s))
+			continue
+		}
+		out = append(out, spec.Override{Origin: "--set", Path: path, Value: value})
+	}
+	return out, errors.Join(errs...)
+}
+
+// loadSpec reads the spec that flags and file make together.
+func loadSpec(cmd *cobra.Command, f runFlags, args []string) (*spec.Spec, error) {
+	overrides, setErr := f.overrides(cmd.Flags().Changed)
+	var s *spec.Spec
+	var err error
+	if len(args) == 1 {
+		s, err = spec.Load(args[0], overrides...)
+	} else {
+		s, err = spec.Default(overrides...)
+	}
+	return s, errors.Join(setErr, err)
+}
+
+func runRun(cmd *cobra.Command, f runFlags, args []string) error {
+	s, err := loadSpec(cmd, f, args)
+	faults := []error{err, results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir)}
+	var where place
+	if err == nil {
+		if where, err = findPlace(cmd.Context(), s, f); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return badInput(err)
+	}
+	if f.dryRun {
+		return dryRun(cmd.OutOrStdout(), s, where)
+	}
+	ctx, signalled, stop := untilSignal(cmd.Context())
+	defer stop()
+	view := live.New(cmd.ErrOrStderr(), isLiveTerminal(os.Stderr, os.Getenv), terminalWidth)
+	o := harness.Options{
+		Spec: s, Out: f.out, CommandLine: os.Args, Tool: tool(), Provider: where.provider, ProviderWhy: where.why,
+		DataDir: f.dataDir, Open: where.open,
+	}
+	if !f.quiet {
+		o.Say, o.Progress = view.Line, view.Update
+	}
+	outcome, err := harness.Run(ctx, o)
+	view.Close()
+	if err != nil {
+		return errors.Join(err, signalExit(signalled()))
+	}
+	return conclude(cmd, outcome.Dir, f.quiet, signalled())
+}
+
+// conclude writes the reports of a finished run, prints the table and gives
+// the exit code.
+func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
+	r, err := results.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := results.WriteReports(r, dir); err != nil {
+		return err
+	}
+	rep, err := results.NewReport(r)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(cmd.OutOrStdout(), rep.Text()); err != nil {
+		return fmt.Errorf("print the result table: %w", err)
+	}
+	if !quiet {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", dir)
+	}
+	if err := signalExit(sig); err != nil {
+		return err
+	}
+	if code := r.Manifest.ExitCode(); code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// isLiveTerminal reports whether a line may be rewritten on f. NO_COLOR and CI
+// count when they are not empty.
+func isLiveTerminal(f *os.File, getenv func(string) string) bool {
+	return term.IsTerminal(int(f.Fd())) && getenv("TERM") != "dumb" && getenv("NO_COLOR") == "" && getenv("CI") == ""
+}
+
+func terminalWidth() int {
+	w, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil || w <= 0 {
+		return 80
+	}
+	return w
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+)
+
+// untilSignal gives a context that the first SIGINT or SIGTERM ends, and the
+// signal that did. A second signal ends the process at once.
+func untilSignal(parent context.Context) (ctx context.Context, signalled func() os.Signal, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	var got atomic.Value
+	stopped := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case s := <-signals:
+				if got.Load() != nil {
+					os.Exit(signalCode(s))
+				}
+				got.Store(s)
+				cancel()
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	return ctx, func() os.Signal {
+			s, _ := got.Load().(os.Signal)
+			return s
+		}, func() {
+			signal.Stop(signals)
+			close(stopped)
+			<-ended
+			cancel()
+		}
+}
+
+// signalCode is the shell's: 128 and the signal's number.
+func signalCode(s os.Signal) int {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return exitInvalid
+}
+
+// signalExit is the exit of a command that a signal ended; nil without one.
+func signalExit(s os.Signal) error {
+	if s == nil {
+		return nil
+	}
+	return &exitError{code: signalCode(s)}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kbench/internal/checker"
+	"kbench/results"
+)
+
+func newVerify() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify RUN",
+		Short: "Judge an old run again",
+		Long: `Verify compares every file of a run folder with the digest taken when it was
+written, and judges the stored histories again by this version's invariants:
+acknowledged changes are in the final metadata, brokers agree, a leader epoch
+has one leader, epochs never go back. Exit code 0 means that the run is whole
+and valid, 3 that it is not.`,
+		Example: "  kbench verify kbench-results/latest",
+		Args:    exactly(1, "one run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := results.Open(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			return verifyRun(cmd.OutOrStdout(), r)
+		},
+	}
+}
+
+// verifyRun prints a line for each thing judged and gives the exit code.
+func verifyRun(w io.Writer, r *results.Run) error {
+	bad := 0
+	say := func(ok bool, format string, args ...any) {
+		word := "ok  "
+		if !ok {
+			word = "BAD "
+			bad++
+		}
+		_, _ = fmt.Fprintf(w, "%s %s\n", word, fmt.Sprintf(format, args...))
+	}
+	err := r.VerifyFiles()
+	say(err == nil, "files: %d are what the run wrote%s", len(r.Manifest.Files), because(err))
+	histories := 0
+	for _, f := range r.Manifest.Files {
+		name, found := strings.CutSuffix(f.Name, checker.FileSuffix)
+		if !found {
+			continue
+		}
+		histories++
+		h, err := readHistory(filepath.Join(r.Dir, filepath.FromSlash(f.Name)))
+		if err != nil {
+			say(false, "%s: %v", name, err)
+			continue
+		}
+		for _, res := range checker.Check(h) {
+			say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
+		}
+	}
+	if histories == 0 {
+		_, _ = fmt.Fprintln(w, "      the run stored no histories: invariants cannot be judged again")
+	}
+	say(r.Manifest.Verdict == results.Valid, "verdict of the run: %s%s", r.Manifest.Verdict, because(errors.New(strings.Join(r.Manifest.Reasons, "; "))))
+	if bad > 0 {
+		return &exitError{code: exitInvalid}
+	}
+	return nil
+}
+
+func because(err error) string {
+	if err == nil || err.Error() == "" {
+		return ""
+	}
+	return ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+func readHistory(path string) (checker.History, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return checker.History{}, err
+	}
+	defer func() { _ = f.Close() }()
+	return checker.Read(f)
+}
