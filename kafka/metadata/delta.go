@@ -124,6 +124,7 @@ func (d *Delta) countLeader(id kafka.BrokerID, n int) {
 	if id == kafka.NoLeader {
 		return
 	}
+	d.next.led += n
 	if !d.ownLeaders {
 		d.ownLeaders = true
 		d.next.leaders = maps.Clone(d.next.leaders)

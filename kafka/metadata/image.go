@@ -23,6 +23,7 @@ type Image struct {
 	nextProducerID int64
 	partitions     int
 	leaders        map[kafka.BrokerID]int // partitions led; absent for none
+	led            int                    // partitions that have a leader
 	partitionSum   uint64                 // sum of the partitions' hashes
 }
 
@@ -131,3 +132,7 @@ func (i *Image) NextProducerID() int64 { return i.nextProducerID }
 // LeaderCount gives the number of partitions that a broker leads, in constant
 // time.
 func (i *Image) LeaderCount(id kafka.BrokerID) int { return i.leaders[id] }
+
+// OfflineCount gives the number of partitions without a leader, in constant
+// time.
+func (i *Image) OfflineCount() int { return i.partitions - i.led }

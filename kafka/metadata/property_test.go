@@ -187,6 +187,9 @@ func checkImage(t *rapid.T, m *model, image *Image) {
 	if n != len(m.parts) || n != image.NumPartitions() || image.NumTopics() != len(m.topics) {
 		t.Fatalf("%d partitions walked, %d counted, %d in the model", n, image.NumPartitions(), len(m.parts))
 	}
+	if image.OfflineCount() != led[kafka.NoLeader] {
+		t.Fatalf("%d partitions have no leader, counted as %d", led[kafka.NoLeader], image.OfflineCount())
+	}
 	for id := range kafka.BrokerID(6) {
 		if image.LeaderCount(id) != led[id] {
 			t.Fatalf("broker %d leads %d, counted as %d", id, led[id], image.LeaderCount(id))

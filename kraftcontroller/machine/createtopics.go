@@ -1,0 +1,287 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+)
+
+// fault is an error of one item of a request.
+type fault struct {
+	code    kafka.ErrorCode
+	message string
+}
+
+func faultf(code kafka.ErrorCode, format string, args ...any) *fault {
+	return &fault{code, fmt.Sprintf(format, args...)}
+}
+
+// createTopics decides CreateTopics (19): each topic by itself is created or
+// refused, and all records are in one batch. A request that needs more than
+// MaxRecords is refused whole with POLICY_VIOLATION.
+func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
+	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+	names := map[string]int{}
+	for _, t := range req.Topics {
+		names[t.Topic]++
+	}
+	collisions := m.collisionIndex(req.Topics)
+	var records []metadata.Record
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		if n := names[t.Topic]; n > 1 {
+			names[t.Topic] = -1 // one answer for all of the name
+			resp.Topics = append(resp.Topics, createTopicError(t.Topic, kafka.InvalidRequest, "Duplicate topic name."))
+			continue
+		} else if n < 0 {
+			continue
+		}
+		if f := m.judgeTopicName(t.Topic, collisions); f != nil {
+			resp.Topics = append(resp.Topics, createTopicError(t.Topic, f.code, f.message))
+			continue
+		}
+		created, answer, f := m.createTopic(t, m.cfg.MaxRecords-len(records))
+		if f != nil && f.code == kafka.PolicyViolation {
+			_, err := m.carryOut(r, refuse(failure(req, f.code, f.message)))
+			return err
+		}
+		if f != nil {
+			answer = createTopicError(t.Topic, f.code, f.message)
+		}
+		records = append(records, created...)
+		resp.Topics = append(resp.Topics, answer)
+	}
+	if req.ValidateOnly {
+		records = nil
+	}
+	_, err := m.carryOut(r, atomicOf(records, resp))
+	return err
+}
+
+// collisionIndex maps the form in which names must differ to a topic that has
+// it, for those names that have a "." or "_" and only if the request needs it.
+func (m *Machine) collisionIndex(topics []kmsg.CreateTopicsRequestTopic) map[string]string {
+	wanted := map[string]bool{}
+	for _, t := range topics {
+		wanted[metadata.CollisionKey(t.Topic)] = true
+	}
+	index := map[string]string{}
+	for t := range m.image().Topics() {
+		if key := metadata.CollisionKey(t.Name()); wanted[key] {
+			index[key] = t.Name()
+		}
+	}
+	return index
+}
+
+func (m *Machine) judgeTopicName(name string, collisions map[string]string) *fault {
+	if err := metadata.ValidateTopicName(name); err != nil {
+		return &fault{kafka.InvalidTopicException, err.Error()}
+	}
+	if name == kafka.MetadataTopic {
+		return faultf(kafka.InvalidRequest, "Creation of internal topic %s is prohibited.", name)
+	}
+	if other, ok := collisions[metadata.CollisionKey(name)]; ok {
+		if other == name {
+			return faultf(kafka.TopicAlreadyExists, "Topic '%s' already exists.", name)
+		}
+		return faultf(kafka.InvalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
+	}
+	collisions[metadata.CollisionKey(name)] = name
+	return nil
+}
+
+// createTopic gives the records of one topic, of which there may be no more
+// than room, and its answer.
+func (m *Machine) createTopic(t *kmsg.CreateTopicsRequestTopic, room int) ([]metadata.Record, kmsg.CreateTopicsResponseTopic, *fault) {
+	answer := kmsg.NewCreateTopicsResponseTopic()
+	answer.Topic = t.Topic
+	configs, f := m.newTopicConfigs(t)
+	if f != nil {
+		return nil, answer, f
+	}
+	replicas, f := m.newTopicReplicas(t, room-len(configs)-1)
+	if f != nil {
+		return nil, answer, f
+	}
+	id := m.newTopicID()
+	records := append(make([]metadata.Record, 0, 1+len(configs)+len(replicas)), &metadata.TopicRecord{Name: t.Topic, TopicID: id})
+	for _, c := range configs {
+		records = append(records, c)
+		answer.Configs = append(answer.Configs, kmsg.CreateTopicsResponseTopicConfig{Name: c.Name, Value: c.Value, Source: topicConfigSource})
+	}
+	for n, ids := range replicas {
+		record, ok := m.newPartition(id, int32(n), ids)
+		if !ok {
+			return nil, answer, m.noneActive(t, n, len(ids))
+		}
+		records = append(records, record)
+	}
+	answer.TopicID = id
+	answer.NumPartitions = int32(len(replicas))
+	answer.ReplicationFactor = int16(len(replicas[0]))
+	return records, answer, nil
+}
+
+func (m *Machine) noneActive(t *kmsg.CreateTopicsRequestTopic, partition, replicas int) *fault {
+	if len(t.ReplicaAssignment) > 0 {
+		return faultf(kafka.InvalidReplicaAssignment,
+			"All brokers specified in the manual partition assignment for partition %d are fenced or in controlled shutdown.", partition)
+	}
+	return faultf(kafka.InvalidReplicationFactor,
+		"Unable to replicate the partition %d time(s): All brokers are currently fenced or in controlled shutdown.", replicas)
+}
+
+// newTopicReplicas gives the assignment that a topic asks for or gets.
+func (m *Machine) newTopicReplicas(t *kmsg.CreateTopicsRequestTopic, room int) ([][]kafka.BrokerID, *fault) {
+	partitions, factor := t.NumPartitions, t.ReplicationFactor
+	if len(t.ReplicaAssignment) > 0 {
+		switch {
+		case factor != -1:
+			return nil, faultf(kafka.InvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+		case partitions != -1:
+			return nil, faultf(kafka.InvalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
+		case len(t.ReplicaAssignment) > room:
+			return nil, &fault{kafka.PolicyViolation, excessive}
+		}
+		return m.manualReplicas(t.ReplicaAssignment)
+	}
+	switch {
+	case factor < -1 || factor == 0:
+		return nil, faultf(kafka.InvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case partitions < -1 || partitions == 0:
+		return nil, faultf(kafka.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	}
+	if partitions == -1 {
+		partitions = m.cfg.NumPartitions
+	}
+	if factor == -1 {
+		factor = m.cfg.ReplicationFactor
+	}
+	if int(partitions) > room {
+		return nil, &fault{kafka.PolicyViolation, excessive}
+	}
+	placed, err := metadata.Place(m.cfg.Rand, m.placementBrokers(), int(partitions), int(factor))
+	if err != nil {
+		return nil, faultf(kafka.InvalidReplicationFactor, "Unable to replicate the partition %d time(s): %v", factor, err)
+	}
+	return placed, nil
+}
+
+// manualReplicas checks an assignment made by hand: partitions from 0 without
+// gaps, and registered brokers, as many for each.
+func (m *Machine) manualReplicas(as []kmsg.CreateTopicsRequestTopicReplicaAssignment) ([][]kafka.BrokerID, *fault) {
+	replicas := make([][]kafka.BrokerID, len(as))
+	factor := 0
+	for _, a := range as {
+		if a.Partition < 0 || int(a.Partition) >= len(as) {
+			return nil, faultf(kafka.InvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
+		}
+		if replicas[a.Partition] != nil {
+			return nil, faultf(kafka.InvalidReplicaAssignment, "Found multiple manual partition assignments for partition %d", a.Partition)
+		}
+		ids := brokerIDs(a.Replicas)
+		if f := m.judgeAssignment(ids, factor); f != nil {
+			return nil, f
+		}
+		replicas[a.Partition], factor = ids, len(ids)
+	}
+	return replicas, nil
+}
+
+// judgeAssignment checks the replicas of one partition; factor is how many
+// there must be, 0 for any number.
+func (m *Machine) judgeAssignment(ids []kafka.BrokerID, factor int) *fault {
+	if len(ids) == 0 {
+		return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", id)
+		}
+		if _, ok := m.image().Broker(id); !ok {
+			return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
+		}
+	}
+	if factor != 0 && len(ids) != factor {
+		return faultf(kafka.InvalidReplicaAssignment,
+			"The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", len(ids), factor)
+	}
+	return nil
+}
+
+// newPartition gives the record of a new partition, whose ISR are the active
+// ones of its replicas; false if there are none.
+func (m *Machine) newPartition(topic kafka.UUID, number int32, replicas []kafka.BrokerID) (*metadata.PartitionRecord, bool) {
+	r := &metadata.PartitionRecord{PartitionID: number, TopicID: topic, Replicas: replicas}
+	for _, id := range replicas {
+		if m.isActive(id) {
+			r.ISR = append(r.ISR, id)
+		}
+	}
+	if len(r.ISR) == 0 {
+		return nil, false
+	}
+	r.Leader = r.ISR[0]
+	if m.version().HasDirectories() {
+		for _, id := range replicas {
+			r.Directories = append(r.Directories, m.defaultDirectory(id))
+		}
+	}
+	return r, true
+}
+
+// defaultDirectory is the only directory of a broker that has one.
+func (m *Machine) defaultDirectory(id kafka.BrokerID) kafka.UUID {
+	b, ok := m.image().Broker(id)
+	if !ok || len(b.LogDirs) != 1 {
+		return metadata.UnassignedDirectory
+	}
+	return b.LogDirs[0]
+}
+
+func (m *Machine) placementBrokers() []metadata.PlacementBroker {
+	brokers := make([]metadata.PlacementBroker, 0, m.image().NumBrokers())
+	for b := range m.image().Brokers() {
+		brokers = append(brokers, metadata.PlacementBroker{ID: b.ID, Rack: b.Rack, Fenced: b.Fenced})
+	}
+	return brokers
+}
+
+// newTopicID gives a random id that is taken by no topic and reserved for
+// none, and does not begin with "-" when written, which tools would take for
+// a flag.
+func (m *Machine) newTopicID() kafka.UUID {
+	for {
+		var id kafka.UUID
+		for i := range 2 {
+			v := m.cfg.Rand.Uint64()
+			for j := range 8 {
+				id[i*8+j] = byte(v >> (8 * j))
+			}
+		}
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4
+		if _, taken := m.image().TopicByID(id); !taken && id.String()[0] != '-' {
+			return id
+		}
+	}
+}
+
+func createTopicError(name string, code kafka.ErrorCode, message string) kmsg.CreateTopicsResponseTopic {
+	t := kmsg.NewCreateTopicsResponseTopic()
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, int16(code), &message
+	t.NumPartitions, t.ReplicationFactor = -1, -1
+	return t
+}
+
+func brokerIDs(ids []int32) []kafka.BrokerID {
+	out := make([]kafka.BrokerID, len(ids))
+	for i, id := range ids {
+		out[i] = kafka.BrokerID(id)
+	}
+	return out
+}

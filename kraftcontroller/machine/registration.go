@@ -1,0 +1,148 @@
+package machine
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+)
+
+// registerBroker decides BrokerRegistration (62). A new incarnation gets the
+// offset of its record as its epoch, is fenced, and loses the places in ISRs
+// that the last one left behind; the same incarnation keeps its epoch and
+// state (KAFKA-16757).
+func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest) error {
+	resp := req.ResponseKind().(*kmsg.BrokerRegistrationResponse)
+	id := kafka.BrokerID(req.BrokerID)
+	old, known := m.image().Broker(id)
+	again := known && old.Incarnation == req.IncarnationID
+	if code := m.judgeRegistration(req, old, again); code != kafka.None {
+		resp.ErrorCode, resp.BrokerEpoch = int16(code), int64(kafka.NoBrokerEpoch)
+		_, err := m.carryOut(r, refuse(resp))
+		return err
+	}
+	record := &metadata.RegisterBrokerRecord{
+		BrokerID: id, IncarnationID: req.IncarnationID, BrokerEpoch: kafka.BrokerEpoch(m.log.head().last + 1),
+		Rack: req.Rack, Fenced: true,
+	}
+	for _, l := range req.Listeners {
+		e := kafka.Endpoint{Listener: l.Name, Host: l.Host, Port: l.Port}
+		record.EndPoints = append(record.EndPoints, metadata.RecordEndpoint{Endpoint: e, SecurityProtocol: l.SecurityProtocol})
+	}
+	for _, f := range req.Features {
+		record.Features = append(record.Features, metadata.RecordFeature{Name: f.Name, Min: f.MinSupportedVersion, Max: f.MaxSupportedVersion})
+	}
+	if m.version().HasDirectories() {
+		for _, d := range req.LogDirs {
+			record.LogDirs = append(record.LogDirs, d)
+		}
+	}
+	if again {
+		record.BrokerEpoch, record.Fenced, record.InControlledShutdown = old.Epoch, old.Fenced, old.InControlledShutdown
+	}
+	records := m.registrationRecords(record, known && !again)
+	resp.BrokerEpoch = int64(record.BrokerEpoch)
+	if !again {
+		m.sessions.register(id, m.now)
+		m.event(BrokerRegistered, id)
+	}
+	_, err := m.carryOut(r, decision{records: records, response: resp})
+	return err
+}
+
+// registrationRecords begins with the registration, so that the broker's
+// epoch is the offset of its record.
+func (m *Machine) registrationRecords(record *metadata.RegisterBrokerRecord, cleanUp bool) iter.Seq[metadata.Record] {
+	rest := m.leaderAndISR(inISR(record.BrokerID), record.BrokerID, kafka.NoLeader)
+	return func(yield func(metadata.Record) bool) {
+		if !yield(record) || !cleanUp {
+			return
+		}
+		for r := range rest {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// judgeRegistration checks in Kafka's order.
+func (m *Machine) judgeRegistration(req *kmsg.BrokerRegistrationRequest, old *metadata.Broker, again bool) kafka.ErrorCode {
+	switch {
+	case req.ClusterID != m.cfg.ClusterID:
+		return kafka.InconsistentClusterID
+	case old != nil && !again && m.sessions.valid(old, m.now):
+		return kafka.DuplicateBrokerRegistration
+	case req.BrokerID < 0 || req.IsMigratingZkBroker:
+		return kafka.InvalidRegistration
+	}
+	if m.version().HasDirectories() {
+		seen := map[kafka.UUID]bool{}
+		for _, d := range req.LogDirs {
+			if seen[d] || metadata.IsReservedDirectory(d) {
+				return kafka.InvalidRegistration
+			}
+			seen[d] = true
+		}
+		if len(seen) == 0 {
+			return kafka.InvalidRegistration
+		}
+	}
+	supported := map[string]metadata.VersionRange{}
+	for _, f := range req.Features {
+		supported[f.Name] = metadata.VersionRange{Min: f.MinSupportedVersion, Max: f.MaxSupportedVersion}
+	}
+	for name, level := range m.image().Features() {
+		if r := supported[name]; level < r.Min || level > r.Max {
+			return kafka.UnsupportedVersion
+		}
+	}
+	return kafka.None
+}
+
+// unregisterBroker decides UnregisterBroker (64): the broker leaves all ISRs,
+// then it is forgotten. Its replicas stay assigned.
+func (m *Machine) unregisterBroker(r Request, req *kmsg.UnregisterBrokerRequest) error {
+	resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
+	b, ok := m.image().Broker(kafka.BrokerID(req.BrokerID))
+	if !ok {
+		_, err := m.carryOut(r, refuse(failure(req, kafka.BrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", req.BrokerID))))
+		return err
+	}
+	changes := m.leaderAndISR(inISR(b.ID), b.ID, kafka.NoLeader)
+	records := func(yield func(metadata.Record) bool) {
+		for c := range changes {
+			if !yield(c) {
+				return
+			}
+		}
+		yield(&metadata.UnregisterBrokerRecord{BrokerID: b.ID, BrokerEpoch: b.Epoch})
+	}
+	_, err := m.carryOut(r, decision{records: records, response: resp})
+	m.sessions.forget(b.ID)
+	return err
+}
+
+// registerController decides ControllerRegistration (70).
+func (m *Machine) registerController(r Request, req *kmsg.ControllerRegistrationRequest) error {
+	if m.version() < metadata.V3_7_IV0 {
+		msg := fmt.Sprintf("The current metadata.version is too old to support controller registrations: %s", m.version())
+		_, err := m.carryOut(r, refuse(failure(req, kafka.UnsupportedVersion, msg)))
+		return err
+	}
+	record := &metadata.RegisterControllerRecord{
+		ControllerID: kafka.BrokerID(req.ControllerID), IncarnationID: req.IncarnationID, ZkMigrationReady: req.ZkMigrationReady,
+	}
+	for _, l := range req.Listeners {
+		e := kafka.Endpoint{Listener: l.Name, Host: l.Host, Port: l.Port}
+		record.EndPoints = append(record.EndPoints, metadata.RecordEndpoint{Endpoint: e, SecurityProtocol: l.SecurityProtocol})
+	}
+	for _, f := range req.Features {
+		record.Features = append(record.Features, metadata.RecordFeature{Name: f.Name, Min: f.MinSupportedVersion, Max: f.MaxSupportedVersion})
+	}
+	_, err := m.carryOut(r, atomicOf([]metadata.Record{record}, req.ResponseKind()))
+	return err
+}
