@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"kbench/internal/zkserver/datatree"
@@ -32,7 +33,7 @@ type Server struct {
 
 	stop     chan struct{} // closed by Close or a fault
 	stopOnce sync.Once
-	served   sync.Once
+	served   atomic.Bool
 	core1    sync.WaitGroup // core and sync goroutines
 	connWG   sync.WaitGroup // readers and writers
 	done     chan struct{}  // closed when all goroutines have ended
@@ -106,9 +107,10 @@ func (s *Server) now() int64 { return int64(s.cfg.Clock.Now().Sub(s.start)) }
 // Serve takes connections until Close, then gives nil, or until a fault of the
 // disk, which it returns: a server that cannot make writes durable stops.
 func (s *Server) Serve() error {
-	err := errors.New("zkserver: Serve is called twice")
-	s.served.Do(func() { err = s.accept() })
-	return err
+	if s.served.Swap(true) {
+		return errors.New("zkserver: Serve is called twice")
+	}
+	return s.accept()
 }
 
 func (s *Server) accept() error {
@@ -120,7 +122,12 @@ func (s *Server) accept() error {
 				<-s.done
 				return s.fault()
 			}
-			if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			if passing(err) {
+				s.log.Warn("connection not accepted", "error", err)
+				select {
+				case <-s.stop:
+				case <-time.After(50 * time.Millisecond):
+				}
 				continue
 			}
 			s.fail(fmt.Errorf("accept: %w", err))
@@ -130,6 +137,12 @@ func (s *Server) accept() error {
 		id++
 		s.admit(newConn(s, id, nc))
 	}
+}
+
+// passing says that accepting may work again later: too many open files, or a
+// client that was gone before it was accepted.
+func passing(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
 }
 
 // admit starts a connection's goroutines unless there are too many.
