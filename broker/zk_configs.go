@@ -26,7 +26,9 @@ type configCache struct {
 
 	mu     sync.Mutex
 	topics map[string]map[string]string
-	last   int64 // highest change seen; below 0 before the first look
+	drops  int   // counts what was dropped, so that an older read is not kept
+	seen   bool  // the changes were listed once
+	last   int64 // highest change seen; -1 for none
 }
 
 // begin forgets everything: changes during the gap between two sessions may
@@ -34,37 +36,42 @@ type configCache struct {
 func (c *configCache) begin(changes chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changes, c.topics, c.last = changes, map[string]map[string]string{}, -1
+	c.changes, c.topics, c.seen, c.last = changes, map[string]map[string]string{}, false, -1
 }
 
-func (c *configCache) get(topic string) (map[string]string, bool) {
+// get gives an entry, or the count to hand to put with what is read instead.
+func (c *configCache) get(topic string) (values map[string]string, drops int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.topics[topic]
-	return v, ok
+	return v, c.drops, ok
 }
 
-func (c *configCache) put(topic string, values map[string]string) {
+func (c *configCache) put(topic string, values map[string]string, drops int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.topics[topic] = values
+	if c.drops == drops && c.topics != nil {
+		c.topics[topic] = values
+	}
 }
 
 func (c *configCache) drop(topic string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.topics, topic)
+	c.drops++
 }
 
 // catchUp arms the watch and handles the changes since the last call, in any
-// order since each only drops an entry.
+// order since each only drops an entry. The first call of a session has nothing
+// to drop and remembers where the changes are.
 func (c *configCache) catchUp(ctx context.Context, s *zk.Session) error {
 	r := s.Do(ctx, zk.Children(zk.ConfigChangesPath))
 	if r.Err != nil {
 		return fmt.Errorf("list %s: %w", zk.ConfigChangesPath, r.Err)
 	}
 	c.mu.Lock()
-	last := c.last
+	seen, last := c.seen, c.last
 	c.mu.Unlock()
 	newest := last
 	var unread []string
@@ -76,7 +83,7 @@ func (c *configCache) catchUp(ctx context.Context, s *zk.Session) error {
 		newest = max(newest, n)
 		unread = append(unread, zk.ConfigChangesPath+"/"+name)
 	}
-	if last >= 0 {
+	if seen {
 		err := s.Pipeline(ctx, len(unread), func(i int) zk.Op { return zk.Get(unread[i]) }, func(_ int, r zk.Result) {
 			if entity, err := zk.DecodeConfigChange(r.Data); r.Err == nil && err == nil {
 				if topic, ok := strings.CutPrefix(entity, zk.TopicConfigs+"/"); ok {
@@ -89,7 +96,7 @@ func (c *configCache) catchUp(ctx context.Context, s *zk.Session) error {
 		}
 	}
 	c.mu.Lock()
-	c.last = max(newest, 0)
+	c.seen, c.last = true, newest
 	c.mu.Unlock()
 	return nil
 }
@@ -117,8 +124,9 @@ func configEntity(r metadata.ConfigResource) (typ, entity string) {
 // topicConfig gives a topic's configuration, read once and again after it was
 // changed.
 func (p *zkPlane) topicConfig(ctx context.Context, topic string) map[string]string {
-	if v, ok := p.topicConfigs.get(topic); ok {
-		return v
+	cached, drops, ok := p.topicConfigs.get(topic)
+	if ok {
+		return cached
 	}
 	ctx, cancel := context.WithTimeout(ctx, configReadTimeout)
 	defer cancel()
@@ -127,6 +135,6 @@ func (p *zkPlane) topicConfig(ctx context.Context, topic string) map[string]stri
 		p.b.log.Warn("topic configuration not read, defaults hold", "topic", topic, "reason", err)
 		return nil
 	}
-	p.topicConfigs.put(topic, v)
+	p.topicConfigs.put(topic, v, drops)
 	return v
 }
