@@ -257,7 +257,7 @@ func TestBrokenFolders(t *testing.T) {
 	}
 }
 
-func TestCheckOut(t *testing.T) {
+func TestCheckDir(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -273,17 +273,17 @@ func TestCheckOut(t *testing.T) {
 		filepath.Join(dir, "dangling"): "leads nowhere",
 		"/proc/kbench/out":             "cannot be written",
 	} {
-		if err := CheckOut(out); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckDir("--out", out); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", out, err, want)
 		}
 	}
 	for _, out := range []string{dir, filepath.Join(dir, "new"), filepath.Join(dir, "new", "é mit space")} {
-		if err := CheckOut(out); err != nil {
+		if err := CheckDir("--out", out); err != nil {
 			t.Errorf("%q: %v", out, err)
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 2 {
-		t.Errorf("CheckOut left %v", left)
+		t.Errorf("CheckDir left %v", left)
 	}
 }
 

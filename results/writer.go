@@ -52,31 +52,28 @@ type lineFile struct {
 	buf  *bufio.Writer
 }
 
-// CheckOut judges, without leaving anything behind, whether run folders can be
-// written into out.
-func CheckOut(out string) error {
-	if out == "" {
-		return errors.New("--out is empty; name a directory")
+// CheckDir judges, without leaving anything behind, whether files can be
+// written into dir, which need not exist. flag names it in messages.
+func CheckDir(flag, dir string) error {
+	if dir == "" {
+		return fmt.Errorf("%s is empty; name a directory", flag)
 	}
-	info, err := os.Stat(out)
+	info, err := os.Stat(dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("--out %s is a file; name a directory", out)
+		return fmt.Errorf("%s %s is a file; name a directory", flag, dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--out %s: %w; name a directory that can be written", out, err)
+		return fmt.Errorf("%s %s: %w; name a directory that can be written", flag, dir, errors.Unwrap(err))
 	}
-	if link, lerr := os.Lstat(out); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("--out %s is a link that leads nowhere; remove it or name another directory", out)
+	if link, lerr := os.Lstat(dir); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s %s is a link that leads nowhere; remove it or name another directory", flag, dir)
 	}
-	parent := existingParent(out)
-	if info, err := os.Stat(parent); err == nil && !info.IsDir() {
-		return fmt.Errorf("--out %s: %s is a file; name another directory", out, parent)
-	}
+	parent := existingParent(dir)
 	// Asking by a real file also finds read-only file systems and, for root,
 	// directories that only look writable.
 	f, err := os.CreateTemp(parent, PartialPrefix+"probe-*")
 	if err != nil {
-		return fmt.Errorf("--out %s cannot be written: %w; name another directory", out, errors.Unwrap(err))
+		return fmt.Errorf("%s %s cannot be written: %w; name another directory", flag, dir, errors.Unwrap(err))
 	}
 	_ = f.Close()
 	return os.Remove(f.Name())

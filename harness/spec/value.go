@@ -20,7 +20,7 @@ func parseCount(text string) (int64, error) {
 	}
 	bare, ok := plainDigits(digits)
 	if !ok {
-		if v, err := strconv.ParseFloat(text, 64); err == nil && v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		if v, err := strconv.ParseFloat(text, 64); err == nil && v == math.Trunc(v) && math.Abs(v) < 1e7 {
 			return 0, fmt.Errorf("%q is not written as a whole number; write %d", text, int64(v))
 		}
 		return 0, fmt.Errorf("%q is not a whole number; write it as 30000, 30_000 or 30k", text)
