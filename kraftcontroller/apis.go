@@ -1,0 +1,61 @@
+package kraftcontroller
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+)
+
+// decided are the requests that the machine decides, with the versions of Kafka
+// 4. Those that a broker may forward for its clients come in an Envelope too.
+var decided = []struct {
+	key, lowest, highest int16
+	forwarded            bool
+}{
+	{key: 19, highest: 7, forwarded: true}, // CreateTopics
+	{key: 20, highest: 6, forwarded: true}, // DeleteTopics
+	{key: 37, highest: 3, forwarded: true}, // CreatePartitions
+	{key: 43, highest: 2, forwarded: true}, // ElectLeaders
+	{key: 44, highest: 1, forwarded: true}, // IncrementalAlterConfigs
+	{key: 56, highest: 3},                  // AlterPartition
+	{key: 62, highest: 4},                  // BrokerRegistration
+	{key: 63, highest: 1},                  // BrokerHeartbeat
+	{key: 64, highest: 0, forwarded: true}, // UnregisterBroker
+	{key: 67, highest: 0},                  // AllocateProducerIds
+	{key: 70, highest: 0},                  // ControllerRegistration
+}
+
+// APIs are what a controller serves on its listener: the quorum's, and the
+// controller's own.
+func (c *Controller) APIs() []wire.API {
+	apis := c.client.APIs()
+	for _, d := range decided {
+		apis = append(apis, wire.API{Key: d.key, MinVersion: d.lowest, MaxVersion: d.highest, Handle: c.serve})
+	}
+	return append(apis,
+		wire.API{Key: 32, MaxVersion: 4, Handle: c.serveDescribeConfigs},
+		wire.API{Key: 58, MaxVersion: 0, Handle: c.serveEnvelope},
+		wire.API{Key: 60, MaxVersion: 1, Handle: c.serveDescribeCluster},
+	)
+}
+
+// Features completes an answer to ApiVersions: what this controller supports,
+// and what is finalized.
+func (c *Controller) Features(resp *kmsg.ApiVersionsResponse) {
+	s := kmsg.NewApiVersionsResponseSupportedFeature()
+	s.Name = metadata.MetadataVersionFeature
+	s.MinVersion, s.MaxVersion = int16(metadata.OldestMetadataVersion), int16(metadata.NewestMetadataVersion)
+	resp.SupportedFeatures = append(resp.SupportedFeatures, s)
+	k := kmsg.NewApiVersionsResponseSupportedFeature()
+	k.Name = "kraft.version" // 0: the voters are static
+	resp.SupportedFeatures = append(resp.SupportedFeatures, k)
+
+	image := c.View().Image
+	resp.FinalizedFeaturesEpoch = int64(image.Offset())
+	for name, level := range image.Features() {
+		f := kmsg.NewApiVersionsResponseFinalizedFeature()
+		f.Name, f.MinVersionLevel, f.MaxVersionLevel = name, level, level
+		resp.FinalizedFeatures = append(resp.FinalizedFeatures, f)
+	}
+}

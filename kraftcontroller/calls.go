@@ -1,0 +1,80 @@
+package kraftcontroller
+
+import (
+	"context"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka/wire"
+	"kbench/kraftcontroller/machine"
+)
+
+// calls are the requests whose handlers wait.
+type calls struct {
+	mu   sync.Mutex
+	last uint64
+	open map[uint64]chan answer
+}
+
+// answer is the machine's. notController says that every error in it is
+// NOT_CONTROLLER, as a forwarding broker must be told.
+type answer struct {
+	body          kmsg.Response
+	notController bool
+}
+
+func newCalls() *calls { return &calls{open: map[uint64]chan answer{}} }
+
+func (c *calls) begin() (uint64, chan answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	ch := make(chan answer, 1)
+	c.open[c.last] = ch
+	return c.last, ch
+}
+
+func (c *calls) end(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, id)
+}
+
+// answer hands a over to the handler, if one still waits.
+func (c *calls) answer(id uint64, a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ch := c.open[id]; ch != nil {
+		ch <- a // the machine answers once
+		delete(c.open, id)
+	}
+}
+
+// ask hands a request to the loop and waits for its answer; a nil body where
+// the client has left.
+func (c *Controller) ask(ctx context.Context, body kmsg.Request) (answer, error) {
+	id, ch := c.calls.begin()
+	defer c.calls.end(id)
+	select {
+	case c.requests <- machine.Request{ID: id, Body: body}:
+	case <-c.stopped:
+		return answer{}, ErrStopped
+	case <-ctx.Done():
+		return answer{}, nil
+	}
+	select {
+	case a := <-ch:
+		return a, nil
+	case <-c.stopped:
+		return answer{}, ErrStopped
+	case <-ctx.Done():
+		return answer{}, nil
+	}
+}
+
+// serve is the handler of every request that the machine decides.
+func (c *Controller) serve(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	a, err := c.ask(ctx, r.Body)
+	return a.body, err
+}

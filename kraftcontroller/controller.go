@@ -1,0 +1,155 @@
+package kraftcontroller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/raftclient"
+)
+
+const (
+	// maxNews bounds what the quorum has committed and the loop has not seen:
+	// each is at most 4 MiB of records. The log holds the rest.
+	maxNews = 8
+	// maxRequests bounds the requests before the loop; more wait in their
+	// handlers.
+	maxRequests = 1024
+)
+
+// ErrStopped is the error of a request to a controller that does not run any
+// more; its connection is closed with it.
+var ErrStopped = errors.New("the controller has stopped")
+
+// Controller is one controller node. Methods may be called from any goroutine.
+type Controller struct {
+	cfg    Config
+	log    *slog.Logger
+	origin time.Time // the machine's time 0
+	client *raftclient.Client
+
+	news     chan news
+	requests chan machine.Request
+	calls    *calls
+	view     atomic.Pointer[View]
+
+	running atomic.Bool
+	stopped chan struct{} // closed when the loop is over
+
+	// Owned by the loop.
+	m         *machine.Machine
+	deadline  time.Duration
+	next      kafka.Offset // after the last committed batch seen
+	claimed   kafka.LeaderEpoch
+	snapshots snapshots
+}
+
+// View is what a controller shows of itself at one moment.
+type View struct {
+	Active bool
+	Epoch  kafka.LeaderEpoch // that it claimed last, NoEpoch for none
+	Image  *metadata.Image   // the committed metadata
+}
+
+// New opens the data directory and recovers the log. Close releases them if Run
+// is never called.
+func New(cfg Config) (*Controller, error) {
+	cfg.defaults()
+	c := &Controller{
+		cfg: cfg, log: cfg.Raft.Logger, origin: cfg.Raft.Now(),
+		news: make(chan news, maxNews), requests: make(chan machine.Request, maxRequests),
+		calls: newCalls(), stopped: make(chan struct{}),
+		deadline: machine.Never, claimed: kafka.NoEpoch,
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if c.m, err = machine.New(cfg.Machine); err != nil {
+		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
+	}
+	rc := cfg.Raft
+	rc.Listener = &listener{c}
+	if c.client, err = raftclient.New(rc); err != nil {
+		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
+	}
+	c.snapshots = newSnapshots(c.now())
+	c.publish()
+	return c, nil
+}
+
+// Run serves until ctx ends, Shutdown is done, or the controller cannot go on:
+// a record that does not replay, a failed write or fsync. The end of ctx is
+// like a crash: nothing is handed over. It joins everything it started, and
+// runs once.
+func (c *Controller) Run(ctx context.Context) error {
+	if c.running.Swap(true) {
+		return errors.New("the controller was run before")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var clientErr error
+	wg.Go(func() {
+		defer cancel()
+		clientErr = c.client.Run(ctx)
+	})
+	loopErr := c.loop(ctx)
+	cancel()
+	close(c.stopped)
+	c.snapshots.join()
+	wg.Wait()
+	if errors.Is(loopErr, context.Canceled) || errors.Is(loopErr, context.DeadlineExceeded) || errors.Is(loopErr, raftclient.ErrClosed) {
+		loopErr = nil // the client says why
+	}
+	if loopErr != nil { // it is the cause, where both have one
+		return fmt.Errorf("controller %d: %w", c.cfg.Raft.NodeID, loopErr)
+	}
+	return clientErr
+}
+
+// Resign hands the leadership over, if this node has it, and goes on as a
+// standby.
+func (c *Controller) Resign(ctx context.Context) error {
+	return c.client.Resign(ctx, c.client.Role().Epoch)
+}
+
+// Shutdown leaves in good order: a leader sends EndQuorumEpoch and stays until
+// a successor is known or ctx ends. Run then returns nil.
+func (c *Controller) Shutdown(ctx context.Context) error {
+	if err := c.client.Shutdown(ctx); err != nil {
+		return err
+	}
+	if !c.running.Load() {
+		return nil
+	}
+	select {
+	case <-c.stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the controller to stop: %w", ctx.Err())
+	}
+}
+
+// Close releases the directory of a controller that was never run.
+func (c *Controller) Close() error { return c.client.Close() }
+
+// View gives the controller's state as of its last step.
+func (c *Controller) View() View { return *c.view.Load() }
+
+// Client is the node's part in the quorum, for metrics.
+func (c *Controller) Client() *raftclient.Client { return c.client }
+
+func (c *Controller) now() time.Duration { return c.cfg.Raft.Now().Sub(c.origin) }
+
+func (c *Controller) publish() {
+	active, epoch := c.m.Active()
+	c.view.Store(&View{Active: active, Epoch: epoch, Image: c.m.Image()})
+}

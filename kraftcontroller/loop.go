@@ -1,0 +1,171 @@
+package kraftcontroller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raftclient"
+)
+
+// loop is the event loop: the only goroutine that touches the machine.
+func (c *Controller) loop(ctx context.Context) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(c.wait())
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case n := <-c.news:
+			if err := c.hear(ctx, n); err != nil {
+				return err
+			}
+			continue
+		default:
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case n := <-c.news:
+			err = c.hear(ctx, n)
+		case r := <-c.requests:
+			err = c.step(ctx, r)
+		case <-timer.C:
+			err = c.tick(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// wait is the time to the machine's deadline.
+func (c *Controller) wait() time.Duration {
+	if c.deadline == machine.Never {
+		return time.Hour
+	}
+	return max(c.deadline-c.now(), 0)
+}
+
+// tick does what is due, after the requests that are here already: a loop that
+// was held up must not fence a broker whose heartbeat waits in its own queue
+// (KAFKA-15019).
+func (c *Controller) tick(ctx context.Context) error {
+	for range len(c.requests) {
+		if err := c.step(ctx, <-c.requests); err != nil {
+			return err
+		}
+	}
+	return c.step(ctx, machine.Tick{})
+}
+
+// hear steps in what the quorum tells.
+func (c *Controller) hear(ctx context.Context, n news) error {
+	switch {
+	case n.leader != nil:
+		return c.leaderChanged(ctx, *n.leader)
+	case n.snapshot != nil:
+		id := n.snapshot.ID()
+		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: snapshotValues(n.snapshot)})
+		c.next = id.EndOffset
+		c.snapshots.loaded(c.now())
+		n.done <- err
+		return err
+	}
+	for i := range n.batches {
+		b := &n.batches[i]
+		if err := c.step(ctx, machine.Committed{BaseOffset: b.BaseOffset, Epoch: b.Epoch, Control: b.Control, Values: values(b)}); err != nil {
+			return err
+		}
+		c.next = b.EndOffset()
+		c.snapshots.grew(int64(b.SizeBytes))
+		c.maybeSnapshot(ctx, b)
+	}
+	return nil
+}
+
+func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndEpoch) error {
+	if at.Leader != c.cfg.Raft.NodeID {
+		return c.step(ctx, machine.Renounce{})
+	}
+	// All up to the start of the epoch was heard, and nothing can have been
+	// appended behind it but by this loop.
+	c.claimed = at.Epoch
+	c.cfg.Raft.Trace.Emit(trace.Event{Kind: trace.ControllerLoaded, Epoch: int64(at.Epoch), Offset: int64(c.next)})
+	c.log.Info("active controller", "epoch", at.Epoch, "offset", c.next, "partitions", c.m.Image().NumPartitions())
+	return c.step(ctx, machine.Claim{Epoch: at.Epoch, NextOffset: c.next})
+}
+
+// step steps the machine and carries out its effects: appends first, then
+// answers. When the log refuses an append the leadership is lost or broken, and
+// the controller gives it up.
+func (c *Controller) step(ctx context.Context, in machine.Input) error {
+	before, epoch := c.m.Active()
+	fx, err := c.m.Step(c.now(), in)
+	if err != nil {
+		return err
+	}
+	c.deadline = fx.Deadline
+	after, _ := c.m.Active()
+	refused := c.appendAll(fx.Appends)
+	_, claim := in.(machine.Claim)
+	for _, r := range fx.Responses {
+		c.calls.answer(r.ID, answer{body: r.Body, notController: !before || !after || claim})
+	}
+	c.tell(fx.Events)
+	c.publish()
+	if before && !after {
+		c.cfg.Raft.Trace.Emit(trace.Event{Kind: trace.ControllerResigned, Epoch: int64(epoch)})
+		c.log.Info("no longer the active controller", "epoch", epoch)
+	}
+	if refused == nil {
+		return nil
+	}
+	c.log.Warn("the log refused an append: giving up the epoch", "epoch", c.claimed, "err", refused)
+	if err := c.step(ctx, machine.Renounce{}); err != nil {
+		return err
+	}
+	return c.client.Resign(ctx, c.claimed)
+}
+
+func (c *Controller) appendAll(appends []machine.Append) error {
+	for _, a := range appends {
+		last, err := c.client.Append(c.claimed, a.Values)
+		if err != nil {
+			return err
+		}
+		if last != a.LastOffset() {
+			return fmt.Errorf("records were given offsets up to %d, %d was decided", last, a.LastOffset())
+		}
+	}
+	return nil
+}
+
+// traced are the machine's events that the trace has a kind for.
+var traced = map[machine.EventKind]trace.Kind{
+	machine.Activated:       trace.ControllerActive,
+	machine.BrokerUnfenced:  trace.BrokerUnfenced,
+	machine.BrokerFenced:    trace.BrokerFenced,
+	machine.ShutdownGranted: trace.ControllerShutdownGranted,
+}
+
+func (c *Controller) tell(events []machine.Event) {
+	for _, e := range events {
+		c.log.Info("controller", "event", e.Kind, "broker", e.Broker, "epoch", c.claimed)
+		kind, ok := traced[e.Kind]
+		if !ok {
+			continue
+		}
+		c.cfg.Raft.Trace.Emit(trace.Event{Kind: kind, Epoch: int64(c.claimed), Broker: int32(max(e.Broker, 0))})
+	}
+}
+
+// endOf names the state after a batch.
+func endOf(b *metalog.Batch) metalog.SnapshotID {
+	return metalog.SnapshotID{EndOffset: b.EndOffset(), Epoch: b.Epoch}
+}
