@@ -117,11 +117,11 @@ func (t *loss) warmUp(ctx context.Context) bool {
 	t.phase("probe")
 	t.watch = startProbes(ctx, t.others, t.p.ProbeRate, t.move.topics, t.move.observe)
 	t.client = startProduce(ctx, t.Cluster.Brokers(), t.sample(), t.move.leader, t.p.ProbeRate)
-	if err := t.watch.warm(ctx); err != nil {
+	if err := t.watch.warm(ctx, t.gate()); err != nil {
 		t.invalid("before the fault: %v", err)
 		return false
 	}
-	if err := t.client.awaitAcks(ctx, 0); err != nil {
+	if err := t.client.awaitAcks(ctx, t.gate(), 0); err != nil {
 		t.invalid("before the fault: %v", err)
 		return false
 	}
@@ -153,7 +153,7 @@ func (t *loss) measure(ctx context.Context) {
 	} else {
 		t.value(t.metric(), PhaseMoved, float64(moved-t.out.StartNs))
 		t.ended(moved)
-		if err := t.client.awaitAcks(wait, max(moved, t.out.StartNs)); err != nil {
+		if err := t.client.awaitAcks(wait, gateTimeout, max(moved, t.out.StartNs)); err != nil {
 			t.invalid("after the fault: %v", err)
 		}
 	}

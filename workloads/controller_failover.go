@@ -94,7 +94,7 @@ func (t *failover) warmUp(ctx context.Context) bool {
 	t.phase("probe")
 	if t.zk() {
 		t.watch = startProbes(ctx, t.others, t.p.ProbeRate, func(Node) []string { return []string{} }, t.named)
-		if err := t.watch.warm(ctx); err != nil {
+		if err := t.watch.warm(ctx, t.gate()); err != nil {
 			t.invalid("before the fault: %v", err)
 			return false
 		}
@@ -104,7 +104,7 @@ func (t *failover) warmUp(ctx context.Context) bool {
 		name: func(n int) string { return numbered(t.topicPrefix(t.out.N), n) },
 	}
 	t.stream.start(ctx, t.p.ProbeRate)
-	err := await(ctx, gateTimeout, "an admin request to succeed", func() bool { _, ok := t.stream.firstAck(0, 0); return ok })
+	err := await(ctx, t.gate(), "an admin request to succeed", func() bool { _, ok := t.stream.firstAck(0, 0); return ok })
 	if err != nil {
 		t.invalid("before the fault: %v (last: %v)", err, t.stream.last())
 		return false

@@ -100,9 +100,9 @@ func startProbes(ctx context.Context, nodes []Node, rate float64, topics func(No
 }
 
 // warm waits until every broker has answered once.
-func (ps *probes) warm(ctx context.Context) error {
+func (ps *probes) warm(ctx context.Context, timeout time.Duration) error {
 	for _, p := range ps.all {
-		if err := await(ctx, gateTimeout, fmt.Sprintf("an answer of broker %d to a probe", p.node.ID), func() bool { return p.answered.Load() > 0 }); err != nil {
+		if err := await(ctx, timeout, fmt.Sprintf("an answer of broker %d to a probe", p.node.ID), func() bool { return p.answered.Load() > 0 }); err != nil {
 			return err
 		}
 	}

@@ -28,9 +28,13 @@ func NewConstant(perSecond float64) (Constant, error) {
 }
 
 // At gives the offset of operation n, from 0. It is rounded to ns once, so
-// that no error adds up.
+// that no error adds up; past 292 years it stays there.
 func (c Constant) At(n int64) time.Duration {
-	return time.Duration(math.Round(float64(n) * (float64(time.Second) / c.PerSecond)))
+	ns := math.Round(float64(n) * (float64(time.Second) / c.PerSecond))
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(ns)
 }
 
 // Due implements Pacer.

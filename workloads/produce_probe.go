@@ -112,8 +112,9 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 	defer cancel()
 	resp, err := p.peers[id].request(one, apiProduce, p.request(tps))
 	doneNs := trace.Now()
-	if ctx.Err() != nil {
-		return // the probe ended, not the produce
+	if ctx.Err() != nil && err != nil {
+		p.abandoned(o, tps)
+		return
 	}
 	acked := map[kafka.TopicPartition]bool{}
 	if err == nil {
@@ -158,6 +159,15 @@ func (p *produceProbe) failed(o op, tps []kafka.TopicPartition) {
 			s.failedNs = o.intendedNs
 		}
 	}
+}
+
+// abandoned takes produces without an answer when the probe ends. Those after
+// which a later one was acknowledged had failed; the others are open.
+func (p *produceProbe) abandoned(o op, tps []kafka.TopicPartition) {
+	p.mu.Lock()
+	overtaken := slices.DeleteFunc(tps, func(tp kafka.TopicPartition) bool { return p.states[tp].ackedNs <= o.intendedNs })
+	p.mu.Unlock()
+	p.failed(o, overtaken)
 }
 
 // request names partitions of one leader; tps is sorted.
@@ -246,9 +256,9 @@ func (p *produceProbe) outages() []outage {
 
 // awaitAcks waits until each partition has an acknowledgement of a produce
 // due at ns or later.
-func (p *produceProbe) awaitAcks(ctx context.Context, ns int64) error {
+func (p *produceProbe) awaitAcks(ctx context.Context, timeout time.Duration, ns int64) error {
 	var missing kafka.TopicPartition
-	err := await(ctx, gateTimeout, "an acknowledged produce to each sampled partition", func() (ok bool) {
+	err := await(ctx, timeout, "an acknowledged produce to each sampled partition", func() (ok bool) {
 		missing, ok = p.ackedSince(ns)
 		return ok
 	})

@@ -136,11 +136,11 @@ func (s *spread) warm(ctx context.Context, watch *probes) bool {
 		s.pending[n.ID] = []string{name}
 	}
 	s.mu.Unlock()
-	one, cancel := context.WithTimeout(ctx, gateTimeout)
+	one, cancel := context.WithTimeout(ctx, s.gate())
 	defer cancel()
 	_, err := s.admin.create(one, []newTopic{{name, 1, s.replication()}}, s.Recorder)
 	if err == nil {
-		err = watch.warm(one)
+		err = watch.warm(one, s.gate())
 	}
 	s.mu.Lock()
 	clear(s.pending)

@@ -23,6 +23,9 @@ func (r *run) newTrial(n int) *trialRun {
 	return &trialRun{run: r, out: Trial{Workload: r.w.Kind, How: r.p.How, N: n, Valid: true}}
 }
 
+// gate is how long the probes may take to work before a fault.
+func (r *run) gate() time.Duration { return min(gateTimeout, r.p.TrialTimeout) }
+
 // invalid marks the trial; the first reason stays.
 func (t *trialRun) invalid(format string, args ...any) {
 	if t.out.Valid {

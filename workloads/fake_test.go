@@ -1,0 +1,545 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"kbench/internal/nodeconfig"
+	"kbench/internal/trace"
+	"kbench/kafka"
+	"kbench/kafka/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeCluster is a cluster in memory: real sockets and Kafka's protocol, but
+// every delay is known. A fault writes what will be true at which time, and
+// each broker serves what was true delay ago.
+type fakeCluster struct {
+	t     *testing.T
+	mode  nodeconfig.Mode
+	delay map[kafka.BrokerID]time.Duration // how far behind each broker's view is
+
+	detect, elect, load, push time.Duration // of a controller's successor
+	fence                     time.Duration // until a lost broker's leaderships move
+	grant                     time.Duration // of a controlled shutdown; leaderships move then
+	exit                      time.Duration // of a stopped process
+	create                    time.Duration // until a creation is acknowledged and true
+	straggler                 time.Duration // the last partition moves so much later
+	deaf                      bool          // faults do nothing
+
+	mu         sync.Mutex
+	nodes      []*fakeNode
+	topics     map[string]*fakeTopic
+	controller []since[kafka.BrokerID] // what is true from when on
+	servesFrom int64                   // the controller serves from then on
+	epoch      int64
+	events     []trace.Event
+	unhealthy  error
+	injected   []Fault
+}
+
+type since[T any] struct {
+	ns int64
+	v  T
+}
+
+// at gives what was true at ns.
+func at[T any](history []since[T], ns int64) (v T, ok bool) {
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].ns <= ns {
+			return history[i].v, true
+		}
+	}
+	return v, false
+}
+
+type fakeNode struct {
+	Node
+	broker bool
+	srv    *wire.Server
+	exitNs int64
+	code   int
+	paused chan struct{} // closed on resume; nil where it runs
+}
+
+type fakeTopic struct {
+	id         kafka.UUID
+	partitions []fakePartition
+}
+
+type fakePartition struct {
+	replicas []int32
+	leaders  []since[leaderClaim]
+}
+
+func newFakeCluster(t *testing.T, mode nodeconfig.Mode, brokers, partitions int) *fakeCluster {
+	c := &fakeCluster{
+		t: t, mode: mode, delay: map[kafka.BrokerID]time.Duration{}, topics: map[string]*fakeTopic{}, epoch: 1,
+	}
+	for id := 1; id <= brokers; id++ {
+		c.nodes = append(c.nodes, &fakeNode{Node: Node{ID: kafka.BrokerID(id)}, broker: true})
+	}
+	for id := 1001; id <= 1003; id++ {
+		c.nodes = append(c.nodes, &fakeNode{Node: Node{ID: kafka.BrokerID(id)}})
+	}
+	for _, n := range c.nodes {
+		c.listen(n, "127.0.0.1:0")
+	}
+	c.controller = []since[kafka.BrokerID]{{0, 1001}}
+	for i := 0; partitions > 0; i++ {
+		k := min(partitions, 20)
+		c.addTopic(fmt.Sprintf("t%d", i), k, 0)
+		partitions -= k
+	}
+	t.Cleanup(func() {
+		for _, n := range c.nodes {
+			c.shut(n)
+		}
+	})
+	return c
+}
+
+func (c *fakeCluster) listen(n *fakeNode, addr string) {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	held := func(h func(context.Context, *wire.Request) (kmsg.Response, error)) wire.Handler {
+		return func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+			c.mu.Lock()
+			paused := n.paused
+			c.mu.Unlock()
+			if paused != nil {
+				select {
+				case <-paused:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			return h(ctx, r)
+		}
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	n.srv, err = wire.NewServer(wire.ServerConfig{Listener: "FAKE", Logger: quiet, APIs: []wire.API{
+		{Key: 0, MinVersion: 3, MaxVersion: 9, Handle: held(func(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+			return c.produce(n, r.Body.(*kmsg.ProduceRequest)), nil
+		})},
+		{Key: 3, MinVersion: 7, MaxVersion: 12, Handle: held(func(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+			return c.metadata(n, r.Body.(*kmsg.MetadataRequest)), nil
+		})},
+		{Key: 19, MinVersion: 4, MaxVersion: 7, Handle: held(func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+			return c.createTopics(ctx, n, r.Body.(*kmsg.CreateTopicsRequest))
+		})},
+		{Key: 43, MinVersion: 1, MaxVersion: 2, Handle: func(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+			return c.electLeaders(r.Body.(*kmsg.ElectLeadersRequest)), nil
+		}},
+	}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n.Addr, n.Live, n.exitNs = ln.Addr().String(), true, 0
+	go func() {
+		if err := n.srv.Serve(ln); err != nil {
+			c.t.Errorf("node %d: %v", n.ID, err)
+		}
+	}()
+}
+
+func (c *fakeCluster) shut(n *fakeNode) {
+	if n.srv == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := n.srv.Close(ctx); err != nil {
+		c.t.Error(err)
+	}
+}
+
+func (c *fakeCluster) addTopic(name string, partitions int, fromNs int64) kafka.UUID {
+	ids := []int32{}
+	for _, n := range c.nodes {
+		if n.broker {
+			ids = append(ids, int32(n.ID))
+		}
+	}
+	t := &fakeTopic{id: kafka.UUID{byte(len(c.topics) + 1), byte(len(c.topics) >> 8), 9}}
+	for p := range partitions {
+		var replicas []int32
+		for i := range min(3, len(ids)) {
+			replicas = append(replicas, ids[(p+i)%len(ids)])
+		}
+		t.partitions = append(t.partitions, fakePartition{replicas, []since[leaderClaim]{{fromNs, leaderClaim{kafka.BrokerID(replicas[0]), 0}}}})
+	}
+	c.topics[name] = t
+	return t.id
+}
+
+func (c *fakeCluster) metadata(n *fakeNode, req *kmsg.MetadataRequest) kmsg.Response {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := trace.Now() - int64(c.delay[n.ID])
+	resp := kmsg.NewPtrMetadataResponse()
+	controller, _ := at(c.controller, now)
+	resp.ControllerID = int32(controller)
+	for _, other := range c.nodes {
+		b := kmsg.NewMetadataResponseBroker()
+		host, port, _ := net.SplitHostPort(other.Addr)
+		b.NodeID, b.Host = int32(other.ID), host
+		_, _ = fmt.Sscan(port, &b.Port)
+		resp.Brokers = append(resp.Brokers, b)
+	}
+	names := []string{}
+	if req.Topics == nil {
+		for name := range c.topics {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+	}
+	for _, t := range req.Topics {
+		names = append(names, *t.Topic)
+	}
+	for _, name := range names {
+		resp.Topics = append(resp.Topics, c.describe(name, now))
+	}
+	return resp
+}
+
+func (c *fakeCluster) describe(name string, now int64) kmsg.MetadataResponseTopic {
+	rt := kmsg.NewMetadataResponseTopic()
+	rt.Topic = &name
+	t := c.topics[name]
+	if t == nil {
+		rt.ErrorCode = int16(kafka.UnknownTopicOrPartition)
+		return rt
+	}
+	rt.TopicID = t.id
+	for p, part := range t.partitions {
+		claim, ok := at(part.leaders, now)
+		if !ok {
+			rt.ErrorCode = int16(kafka.UnknownTopicOrPartition)
+			return rt
+		}
+		rp := kmsg.NewMetadataResponseTopicPartition()
+		rp.Partition, rp.Leader, rp.LeaderEpoch = int32(p), int32(claim.leader), int32(claim.epoch)
+		rp.Replicas, rp.ISR = part.replicas, part.replicas
+		rt.Partitions = append(rt.Partitions, rp)
+	}
+	return rt
+}
+
+func (c *fakeCluster) produce(n *fakeNode, req *kmsg.ProduceRequest) kmsg.Response {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	resp := kmsg.NewPtrProduceResponse()
+	for _, t := range req.Topics {
+		rt := kmsg.NewProduceResponseTopic()
+		rt.Topic = t.Topic
+		for _, p := range t.Partitions {
+			rp := kmsg.NewProduceResponseTopicPartition()
+			rp.Partition = p.Partition
+			claim, _ := at(c.topics[t.Topic].partitions[p.Partition].leaders, trace.Now())
+			if claim.leader != n.ID {
+				rp.ErrorCode = int16(kafka.NotLeaderOrFollower)
+			}
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp
+}
+
+// createTopics answers as the mode does: in zk the controller alone takes it,
+// in kraft any broker holds it until there is a controller.
+func (c *fakeCluster) createTopics(ctx context.Context, n *fakeNode, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+	resp := kmsg.NewPtrCreateTopicsResponse()
+	c.mu.Lock()
+	active, _ := at(c.controller, trace.Now())
+	from := c.servesFrom
+	c.mu.Unlock()
+	code := kafka.None
+	switch {
+	case c.mode == nodeconfig.ModeZK && active != n.ID:
+		code = kafka.NotController
+	default:
+		if !sleepUntil(ctx, max(trace.Now(), from)+int64(c.create)) {
+			return nil, ctx.Err()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range req.Topics {
+		rt := kmsg.NewCreateTopicsResponseTopic()
+		rt.Topic, rt.ErrorCode = t.Topic, int16(code)
+		switch {
+		case code != kafka.None:
+		case c.topics[t.Topic] != nil:
+			rt.ErrorCode = int16(kafka.TopicAlreadyExists)
+		default:
+			rt.TopicID = c.addTopic(t.Topic, int(t.NumPartitions), trace.Now())
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp, nil
+}
+
+func (c *fakeCluster) electLeaders(req *kmsg.ElectLeadersRequest) kmsg.Response {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			c.lead(&c.topics[t.Topic].partitions[p], kafka.BrokerID(c.topics[t.Topic].partitions[p].replicas[0]), trace.Now())
+		}
+	}
+	return kmsg.NewPtrElectLeadersResponse()
+}
+
+func (c *fakeCluster) lead(p *fakePartition, id kafka.BrokerID, ns int64) {
+	last := p.leaders[len(p.leaders)-1].v
+	p.leaders = append(p.leaders, since[leaderClaim]{ns, leaderClaim{id, last.epoch + 1}})
+}
+
+// move gives every leadership of a broker to another replica at ns, the last
+// partition of the last topic later by the straggler's delay.
+func (c *fakeCluster) move(from kafka.BrokerID, ns int64) {
+	names := []string{}
+	for name := range c.topics {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var led []*fakePartition
+	for _, name := range names {
+		for i := range c.topics[name].partitions {
+			p := &c.topics[name].partitions[i]
+			if p.leaders[len(p.leaders)-1].v.leader == from {
+				led = append(led, p)
+			}
+		}
+	}
+	for i, p := range led {
+		to := slices.IndexFunc(p.replicas, func(id int32) bool { return kafka.BrokerID(id) != from })
+		late := int64(0)
+		if i == len(led)-1 {
+			late = int64(c.straggler)
+		}
+		c.lead(p, kafka.BrokerID(p.replicas[to]), ns+late)
+	}
+}
+
+// Cluster's methods.
+
+func (c *fakeCluster) Mode() nodeconfig.Mode { return c.mode }
+
+func (c *fakeCluster) list(brokers bool) []Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []Node
+	for _, n := range c.nodes {
+		if n.broker == brokers {
+			out = append(out, n.Node)
+		}
+	}
+	return out
+}
+
+func (c *fakeCluster) Brokers() []Node     { return c.list(true) }
+func (c *fakeCluster) Controllers() []Node { return c.list(false) }
+
+func (c *fakeCluster) ActiveController(context.Context) (Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id, _ := at(c.controller, trace.Now())
+	for _, n := range c.nodes {
+		if n.ID == id {
+			return n.Node, nil
+		}
+	}
+	return Node{}, errors.New("no controller")
+}
+
+func (c *fakeCluster) WaitHealthy(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unhealthy
+}
+
+func (c *fakeCluster) Events(context.Context) ([]trace.Event, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []trace.Event
+	for _, e := range c.events {
+		if e.T <= trace.Now() {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (c *fakeCluster) Exited(ctx context.Context, id kafka.BrokerID) (int64, int, error) {
+	n := c.node(id)
+	c.mu.Lock()
+	exitNs, code := n.exitNs, n.code
+	c.mu.Unlock()
+	if exitNs == 0 {
+		<-ctx.Done()
+		return 0, 0, context.Cause(ctx)
+	}
+	if !sleepUntil(ctx, exitNs) {
+		return 0, 0, ctx.Err()
+	}
+	return exitNs, code, nil
+}
+
+func (c *fakeCluster) node(id kafka.BrokerID) *fakeNode {
+	i := slices.IndexFunc(c.nodes, func(n *fakeNode) bool { return n.ID == id })
+	return c.nodes[i]
+}
+
+func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int64, error) {
+	n := c.node(id)
+	now := trace.Now()
+	c.mu.Lock()
+	c.injected = append(c.injected, f)
+	if c.deaf && f != FaultStart {
+		c.mu.Unlock()
+		return now, nil
+	}
+	switch f {
+	case FaultStart, FaultResume:
+		if n.Live {
+			c.mu.Unlock()
+			return 0, errors.New("it is still running")
+		}
+		if f == FaultResume {
+			close(n.paused)
+			n.paused, n.Live = nil, true
+		} else {
+			c.listen(n, n.Addr)
+		}
+		c.mu.Unlock()
+		return now, nil
+	case FaultPause:
+		n.paused = make(chan struct{})
+	case FaultKill:
+		n.exitNs, n.code = now+int64(time.Millisecond), -1
+	case FaultStop:
+		n.exitNs, n.code = now+int64(c.exit), 0
+	}
+	n.Live = false
+	if n.broker {
+		c.loseBroker(id, f, now)
+	} else {
+		c.loseController(now)
+	}
+	c.mu.Unlock()
+	switch f {
+	case FaultStop:
+		time.AfterFunc(c.exit, func() { c.shut(n) })
+	case FaultKill:
+		c.shut(n)
+	}
+	return now, nil
+}
+
+func (c *fakeCluster) loseBroker(id kafka.BrokerID, f Fault, now int64) {
+	kind, after := trace.BrokerFenced, c.fence
+	if f == FaultStop {
+		kind, after = trace.ControllerShutdownGranted, c.grant
+	}
+	c.events = append(c.events, trace.Event{T: now + int64(after), Kind: kind, Broker: int32(id)})
+	c.move(id, now+int64(after))
+}
+
+func (c *fakeCluster) loseController(now int64) {
+	c.epoch++
+	old := c.controller[len(c.controller)-1].v
+	next := 1001 + (old-1001+1)%3
+	t := now
+	emit := func(after time.Duration, kind trace.Kind) {
+		t += int64(after)
+		c.events = append(c.events, trace.Event{T: t, Kind: kind, Epoch: c.epoch, Node: "controller"})
+	}
+	emit(c.detect, trace.ControllerDetected)
+	emit(c.elect, trace.ControllerElected)
+	c.controller = append(c.controller, since[kafka.BrokerID]{t, next})
+	emit(c.load, trace.ControllerLoaded)
+	t += int64(c.push)
+	for _, n := range c.nodes {
+		if n.broker {
+			c.events = append(c.events, trace.Event{T: t, Kind: trace.BrokerControllerEpoch, Epoch: c.epoch, Broker: int32(n.ID)})
+		}
+	}
+	emit(0, trace.ControllerActive)
+	c.servesFrom = t
+}
+
+// memory records in memory.
+type memory struct {
+	mu     sync.Mutex
+	values map[string][]int64
+	trials []Trial
+	events []Event
+	acked  []Operation
+}
+
+func (m *memory) Histogram(metric, phase string) func(int64) {
+	return func(ns int64) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.values == nil {
+			m.values = map[string][]int64{}
+		}
+		m.values[metric+"."+phase] = append(m.values[metric+"."+phase], ns)
+	}
+}
+func (m *memory) Trial(t Trial) { m.mu.Lock(); m.trials = append(m.trials, t); m.mu.Unlock() }
+func (m *memory) Event(e Event) { m.mu.Lock(); m.events = append(m.events, e); m.mu.Unlock() }
+func (m *memory) Acked(o Operation) {
+	m.mu.Lock()
+	m.acked = append(m.acked, o)
+	m.mu.Unlock()
+}
+
+// value gives a phase of a trial, which must be there.
+func value(t *testing.T, trial Trial, metric, phase string) time.Duration {
+	t.Helper()
+	for _, v := range trial.Values {
+		if v.Metric == metric && v.Phase == phase {
+			return time.Duration(v.V)
+		}
+	}
+	t.Fatalf("trial %d has no %s.%s: %+v", trial.N, metric, phase, trial)
+	return 0
+}
+
+func countOf(trial Trial, name string) int64 {
+	for _, c := range trial.Counts {
+		if c.Name == name {
+			return c.N
+		}
+	}
+	return -1
+}
+
+// slack is what a probe period and a busy machine may add to a delay; no
+// measured value may be less than the delay that was injected.
+const slack = 120 * time.Millisecond
+
+func near(t *testing.T, what string, got, want time.Duration) {
+	t.Helper()
+	if got < want || got > want+slack {
+		t.Errorf("%s = %v, injected %v", what, got, want)
+	}
+}
