@@ -125,6 +125,9 @@ func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, err
 		ID: id, Servers: z.Servers, Dedicated: z.Dedicated, SessionTimeout: z.SessionTimeout.D(),
 		MaxInFlight: t.ZKMaxInFlight, UnfencedWrites: t.ZKUnfencedWrites, PerPartition: t.ZKPerPartitionRequest,
 		Listener: Listener, Trace: p.trace, Logger: p.log,
+		// Neither side gives leaders back by itself: that would move them in the
+		// midst of a measurement. Workloads do it between trials.
+		NoRebalance: true,
 	})
 }
 

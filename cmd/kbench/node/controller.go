@@ -1,7 +1,102 @@
 package node
 
-import "errors"
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kbench/internal/nodeconfig"
+	"kbench/kafka"
+	"kbench/kafka/wire"
+	"kbench/kraftcontroller"
+	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/raftclient"
+)
+
+// controllerPart is a voter of the quorum on its own listener.
+type controllerPart struct {
+	controller *kraftcontroller.Controller
+	server     *server
+}
 
 func (p *process) newController() (part, error) {
-	return nil, errors.New("no controller yet")
+	self, ok := voterOf(p.cfg.Quorum)
+	if !ok {
+		return nil, fmt.Errorf("controller %d is not among the voters", p.cfg.Quorum.NodeID)
+	}
+	c, err := kraftcontroller.New(p.controllerConfig(self.ID))
+	if err != nil {
+		return nil, err
+	}
+	s, err := newServer(self.Host, self.Port, wire.ServerConfig{
+		APIs: c.APIs(), Features: c.Features, Listener: raftclient.ControllerListener, Logger: p.log,
+	})
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("controller %d: %w", self.ID, err)
+	}
+	return &controllerPart{controller: c, server: s}, nil
 }
+
+func voterOf(q nodeconfig.Quorum) (nodeconfig.Voter, bool) {
+	for _, v := range q.Voters {
+		if v.ID == q.NodeID {
+			return v, true
+		}
+	}
+	return nodeconfig.Voter{}, false
+}
+
+func (p *process) controllerConfig(id kafka.BrokerID) kraftcontroller.Config {
+	t, k := p.cfg.Timers, p.cfg.Tuning
+	return kraftcontroller.Config{
+		Raft: raftclient.Config{
+			NodeID: id, ClusterID: p.cfg.ClusterID, Voters: p.voters(),
+			Dir:          filepath.Join(p.cfg.DataDir, "metadata"),
+			AppendLinger: orDefault(k.AppendLinger, raftclient.DefaultAppendLinger),
+			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
+			ElectionBackoffMax: t.ElectionBackoffMax.D(),
+			HWPush:             k.HWPush, DisablePreVote: k.NoPreVote,
+			Logger: p.log, Trace: p.trace,
+		},
+		Machine: machine.Config{
+			ClusterID: p.cfg.ClusterID, SessionTimeout: t.BrokerSession.D(),
+			NoOpInterval: noOpInterval(k.NoOpInterval),
+		},
+	}
+}
+
+// orDefault resolves a setting for which zero is a value.
+func orDefault(d *nodeconfig.Duration, otherwise time.Duration) time.Duration {
+	if d == nil {
+		return otherwise
+	}
+	return d.D()
+}
+
+// noOpInterval turns an interval of 0, which writes none, into the machine's
+// negative one.
+func noOpInterval(d *nodeconfig.Duration) time.Duration {
+	if v := orDefault(d, machine.DefaultNoOpInterval); v != 0 {
+		return v
+	}
+	return -1
+}
+
+func (c *controllerPart) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return c.server.Serve(c.server.ln) })
+	g.Go(func() error { return c.controller.Run(ctx) })
+	g.Go(func() error {
+		<-ctx.Done()
+		return c.server.close()
+	})
+	return g.Wait()
+}
+
+// shutdown hands the leadership over with EndQuorumEpoch, where there is one
+// to take it.
+func (c *controllerPart) shutdown(ctx context.Context) error { return c.controller.Shutdown(ctx) }

@@ -62,6 +62,8 @@ func (p *process) assemble() (part, error) {
 		return p.newStore()
 	case p.cfg.Role == nodeconfig.RoleController:
 		return p.newController()
+	case p.cfg.Mode == nodeconfig.ModeKRaft && p.cfg.Quorum.NodeID != 0:
+		return p.newCombined()
 	default:
 		return p.newBrokers()
 	}
