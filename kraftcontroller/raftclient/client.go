@@ -171,12 +171,17 @@ func (c *Client) Resign(ctx context.Context, epoch kafka.LeaderEpoch) error {
 	return c.post(ctx, raft.Resign{Epoch: epoch})
 }
 
+// maxHandover is how long a leader that shuts down waits for a successor, as
+// Kafka does: the last voter of a quorum has none.
+const maxHandover = 5 * time.Second
+
 // Shutdown leaves in good order: a leader sends EndQuorumEpoch and answers
-// votes until a successor is known or ctx ends. Run then returns nil.
+// votes until a successor is known, ctx ends or five seconds have passed. Run
+// then returns nil.
 func (c *Client) Shutdown(ctx context.Context) error {
-	timeout := 10 * time.Second
+	timeout := maxHandover
 	if d, ok := ctx.Deadline(); ok {
-		timeout = time.Until(d)
+		timeout = min(timeout, time.Until(d))
 	}
 	if !c.running.Load() {
 		return nil
