@@ -190,7 +190,8 @@ func (rep *Report) remarks() []string {
 			add("note: %s", note)
 		}
 	}
-	if rep.Run.Environment.OnMemory() {
+	told := slices.ContainsFunc(rep.Run.Warnings, func(w string) bool { return strings.Contains(w, "data directory is on") })
+	if rep.Run.Environment.OnMemory() && !told {
 		add("warning: the data directory is on %s, a memory file system: fsync costs nothing there and nothing is durable", rep.Run.Environment.FileSystem)
 	}
 	for _, w := range rep.Run.Warnings {

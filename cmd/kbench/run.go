@@ -130,6 +130,10 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	if f.dryRun {
 		return dryRun(cmd.OutOrStdout(), s, where)
 	}
+	if err := os.MkdirAll(f.dataDir, 0o755); err != nil {
+		return badInput(fmt.Errorf("--data-dir %s: %w", f.dataDir, err))
+	}
+	defer func() { _ = os.Remove(f.dataDir) }() // only where the run left it empty
 	ctx, signalled, stop := untilSignal(cmd.Context())
 	defer stop()
 	view := live.New(cmd.ErrOrStderr(), isLiveTerminal(os.Stderr, os.Getenv), terminalWidth)
