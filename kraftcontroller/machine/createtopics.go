@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -63,13 +64,20 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 }
 
 // collisionIndex maps the form in which names must differ to a topic that has
-// it, for those names that have a "." or "_" and only if the request needs it.
+// it. A name without "." and "_" is its own form and can only meet itself; for
+// others all topics are looked at, once a request.
 func (m *Machine) collisionIndex(topics []kmsg.CreateTopicsRequestTopic) map[string]string {
-	wanted := map[string]bool{}
+	index, wanted := map[string]string{}, map[string]bool{}
 	for _, t := range topics {
-		wanted[metadata.CollisionKey(t.Topic)] = true
+		if strings.ContainsAny(t.Topic, "._") {
+			wanted[metadata.CollisionKey(t.Topic)] = true
+		} else if _, ok := m.image().Topic(t.Topic); ok {
+			index[t.Topic] = t.Topic
+		}
 	}
-	index := map[string]string{}
+	if len(wanted) == 0 {
+		return index
+	}
 	for t := range m.image().Topics() {
 		if key := metadata.CollisionKey(t.Name()); wanted[key] {
 			index[key] = t.Name()

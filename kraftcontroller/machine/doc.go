@@ -40,6 +40,9 @@
 //	// and when effects.Deadline has come, whatever else came before:
 //	effects, err = m.Step(now, machine.Tick{})
 //
+// Requests that wait are stepped before a Tick, lest a broker is fenced whose
+// heartbeat has arrived (KAFKA-15019).
+//
 // An error of Step is final: a record did not replay, or the log broke a
 // promise. The machine must not be used again and the node stops.
 package machine
