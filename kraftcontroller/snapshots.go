@@ -74,14 +74,19 @@ func (c *Controller) writeSnapshot(ctx context.Context, id metalog.SnapshotID, t
 		return 0, err
 	}
 	version := metadata.MetadataVersion(image.FeatureLevel(metadata.MetadataVersionFeature))
+	var chunk []byte // holds the values of many records; a full one is left to them
 	n := 0
 	for r := range image.Records() {
 		if n++; n%1000 == 0 && ctx.Err() != nil {
 			return 0, errors.Join(ctx.Err(), w.Close())
 		}
-		value, err := metadata.AppendRecord(nil, r, version.RecordVersion(r))
+		if cap(chunk)-len(chunk) < 1024 {
+			chunk = make([]byte, 0, 256<<10)
+		}
+		start := len(chunk)
+		chunk, err = metadata.AppendRecord(chunk, r, version.RecordVersion(r))
 		if err == nil {
-			err = w.Append(value)
+			err = w.Append(chunk[start:len(chunk):len(chunk)])
 		}
 		if err != nil {
 			return 0, errors.Join(fmt.Errorf("record %d, %T: %w", n, r, err), w.Close())
