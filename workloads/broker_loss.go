@@ -33,6 +33,7 @@ type loss struct {
 	fault  Fault
 	others []Node // live brokers but the victim
 	led    int
+	sample []kafka.TopicPartition // sorted
 	move   *movement
 	watch  *probes
 	client *produceProbe
@@ -104,11 +105,11 @@ func (t *loss) choose(ctx context.Context) error {
 	}
 	led, stuck := ledBy(m, t.victim)
 	t.led = len(led)
-	sample := samplePartitions(led, t.p.ProbePartitions, t.Seed, uint64(t.out.N))
+	t.sample = samplePartitions(led, t.p.ProbePartitions, t.Seed, uint64(t.out.N))
 	t.count("partitions.led", int64(len(led)))
 	t.count("partitions.stuck", int64(stuck))
-	t.count("partitions.probed", int64(len(sample)))
-	t.move = newMovement(t.victim, led, sample, t.others)
+	t.count("partitions.probed", int64(len(t.sample)))
+	t.move = newMovement(t.victim, led, t.sample, t.others)
 	return nil
 }
 
@@ -116,7 +117,7 @@ func (t *loss) choose(ctx context.Context) error {
 func (t *loss) warmUp(ctx context.Context) bool {
 	t.phase("probe")
 	t.watch = startProbes(ctx, t.others, t.p.ProbeRate, t.move.topics, t.move.observe)
-	t.client = startProduce(ctx, t.Cluster.Brokers(), t.sample(), t.move.leader, t.p.ProbeRate)
+	t.client = startProduce(ctx, t.Cluster.Brokers(), t.sample, t.move.leader, t.p.ProbeRate)
 	if err := t.watch.warm(ctx, t.gate()); err != nil {
 		t.invalid("before the fault: %v", err)
 		return false
@@ -126,14 +127,6 @@ func (t *loss) warmUp(ctx context.Context) bool {
 		return false
 	}
 	return true
-}
-
-func (t *loss) sample() []kafka.TopicPartition {
-	var out []kafka.TopicPartition
-	for tp := range t.move.leaders {
-		out = append(out, tp)
-	}
-	return samplePartitions(sorted(out), len(out), 0, 0)
 }
 
 // measure waits for the recovery and takes its values.

@@ -27,9 +27,9 @@ type slips struct {
 }
 
 // maxSlip is how late an operation may start; later ones are late, and a
-// generator with more than one late operation in a hundred makes its trial
-// invalid. It leaves room for a busy machine's scheduler and is well below
-// what any recovery takes.
+// generator with more than two late operations and two in a hundred makes its
+// trial invalid. It leaves room for a busy machine's scheduler and is well
+// below what a recovery takes.
 const maxSlip = 100 * time.Millisecond
 
 // add counts one started operation.
@@ -51,7 +51,7 @@ func (s *slips) merge(o slips) {
 }
 
 // slipped reports whether the generator was too late to be believed.
-func (s *slips) slipped() bool { return s.late*100 > s.ops }
+func (s *slips) slipped() bool { return s.late > 2 && s.late*50 > s.ops }
 
 func (s *slips) counts(prefix string) []Count {
 	return []Count{

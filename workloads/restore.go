@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,12 +18,6 @@ const (
 	// maxElectRounds bounds the rounds without progress.
 	maxElectRounds = 20
 )
-
-// sorted sorts partitions in place and gives them.
-func sorted(tps []kafka.TopicPartition) []kafka.TopicPartition {
-	slices.SortFunc(tps, kafka.TopicPartition.Compare)
-	return tps
-}
 
 // bringBack undoes the fault, waits for the cluster's health and gives the
 // leaderships back. A trial after which the cluster does not become healthy is
