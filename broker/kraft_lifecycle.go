@@ -42,10 +42,15 @@ func (p *kraftPlane) live(ctx context.Context) error {
 	l := life{deadline: p.b.cfg.Now().Add(p.cfg.RegistrationTimeout)}
 	leaving := p.leaving
 	wait := time.Duration(0)
+	moved := p.moved.next()
 	for {
+		if l.failures == 0 {
+			moved = nil // nothing failed: a new controller hears at the usual time
+		}
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
+		case <-moved: // another try may succeed now
 		case <-leaving: // a wish to leave is sent at once
 			leaving = nil
 		case <-ctx.Done():
@@ -53,6 +58,7 @@ func (p *kraftPlane) live(ctx context.Context) error {
 			return nil
 		}
 		t.Stop()
+		moved = p.moved.next()
 		var left bool
 		var err error
 		wait, left, err = p.step(ctx, &l)

@@ -1,0 +1,257 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/raftclient"
+)
+
+// Brokers register, are unfenced and show what the log holds; clients create
+// topics through any of them and produce idempotently.
+func TestKRaftBrokers(t *testing.T) {
+	r := newKRaftRig(t)
+	var seeds []string
+	brokers := map[kafka.BrokerID]*process{}
+	for id := kafka.BrokerID(1); id <= 3; id++ {
+		brokers[id] = r.start(id, nil)
+		seeds = append(seeds, brokers[id].addr())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(seeds...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	if _, err := adm.CreateTopic(ctx, 6, 3, nil, "a"); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	inner := r.forwarded[0]
+	r.mu.Unlock()
+	if inner.Principal != "User:ANONYMOUS" || inner.ClientID != "kgo" {
+		t.Errorf("forwarded as %q, client %q", inner.Principal, inner.ClientID)
+	}
+	eventually(t, "every broker has the topic", func() bool {
+		for _, p := range brokers {
+			if p.Image().NumPartitions() != 6 {
+				return false
+			}
+		}
+		return true
+	})
+	m, err := adm.Metadata(ctx, "a")
+	if err != nil || len(m.Brokers) != 3 || m.Cluster != testCluster || m.Controller < 1 || m.Controller > 3 {
+		t.Fatalf("metadata %+v, %v", m, err)
+	}
+	const n = 300
+	for i := range n {
+		cl.Produce(ctx, &kgo.Record{Topic: "a", Partition: int32(i % 6), Value: []byte("x")}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := cl.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if d1, d2 := brokers[1].Image().Digest(), brokers[2].Image().Digest(); d1 != d2 {
+		t.Errorf("images differ: %x, %x", d1, d2)
+	}
+	if got := brokers[1].events(t); !strings.HasPrefix(got, "broker.controller-epoch broker.registered") || !strings.Contains(got, "broker.applied") {
+		t.Errorf("trace: %s", got)
+	}
+}
+
+// A broker that was killed and restarts without memory is a new incarnation
+// with a greater epoch, fetches and rejoins every ISR with that epoch.
+func TestKRaftRestartRejoins(t *testing.T) {
+	r := newKRaftRig(t)
+	one, two := r.start(1, nil), r.start(2, nil)
+	id := r.create("a", 40, 2)
+	eventually(t, "broker 1 leads", func() bool { return one.Replicas().Led == 20 })
+	first := two.Epoch()
+	two.stop(t)
+	var records []metadata.Record
+	records = append(records, &metadata.BrokerRegistrationChangeRecord{BrokerID: 2, BrokerEpoch: first, Fenced: 1})
+	for p := range int32(40) {
+		c := metadata.NewPartitionChange(id, p)
+		c.ISR = []kafka.BrokerID{1}
+		if p%2 == 1 {
+			c.Leader = 1
+		}
+		records = append(records, c)
+	}
+	r.write(records...)
+	eventually(t, "broker 1 leads all", func() bool { return one.Replicas().Led == 40 })
+	again := r.start(2, nil)
+	if again.Epoch() <= first {
+		t.Errorf("epoch %d after %d", again.Epoch(), first)
+	}
+	eventually(t, "all ISRs are whole", func() bool {
+		for p := range int32(40) {
+			if !slices.Equal(r.isr(kafka.TopicPartition{Topic: "a", Partition: p}), []kafka.BrokerID{1, 2}) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// A fenced follower that is caught up joins when it is unfenced, and not
+// before.
+func TestKRaftFencedFollowerWaits(t *testing.T) {
+	r := newKRaftRig(t)
+	one, two := r.start(1, nil), r.start(2, nil)
+	id := r.create("a", 1, 2)
+	tp := kafka.TopicPartition{Topic: "a"}
+	eventually(t, "the follower follows", func() bool { i, ok := two.Replica(tp); return ok && i.Leader == 1 })
+	// From now on heartbeats do not unfence.
+	r.mu.Lock()
+	r.onHeartbeat = func(_ *kmsg.BrokerHeartbeatRequest, resp *kmsg.BrokerHeartbeatResponse) {}
+	r.mu.Unlock()
+	c := metadata.NewPartitionChange(id, 0)
+	c.ISR, c.Leader = []kafka.BrokerID{1}, 1
+	r.write(&metadata.BrokerRegistrationChangeRecord{BrokerID: 2, BrokerEpoch: two.Epoch(), Fenced: 1}, c)
+	eventually(t, "the follower is back in sync once unfenced by its heartbeat", func() bool {
+		return slices.Equal(r.isr(tp), []kafka.BrokerID{1, 2})
+	})
+	if i, _ := one.Replica(tp); i.LeaderEpoch != 1 {
+		t.Errorf("leader epoch %d", i.LeaderEpoch)
+	}
+}
+
+// A duplicate registration is retried until the old session is over; another
+// cluster's quorum ends the start.
+func TestKRaftRegistrationRefused(t *testing.T) {
+	r := newKRaftRig(t)
+	tries := 0
+	r.onRegister = func(*kmsg.BrokerRegistrationRequest) kafka.ErrorCode {
+		if tries++; tries < 3 {
+			return kafka.DuplicateBrokerRegistration
+		}
+		return kafka.None
+	}
+	r.start(1, nil)
+	if tries != 3 {
+		t.Errorf("%d tries", tries)
+	}
+	r.mu.Lock()
+	r.onRegister = func(*kmsg.BrokerRegistrationRequest) kafka.ErrorCode { return kafka.InconsistentClusterID }
+	r.mu.Unlock()
+	b, err := New(Config{ID: 2, ClusterID: testCluster, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 1}}}, r.plane())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := b.Run(ctx); !errors.Is(err, kafka.InconsistentClusterID) || !strings.Contains(err.Error(), "set its cluster id") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A broker leaves when a heartbeat says so, and not before.
+func TestKRaftControlledShutdown(t *testing.T) {
+	r := newKRaftRig(t)
+	p := r.start(1, nil)
+	wishes := 0
+	r.mu.Lock()
+	r.onHeartbeat = func(req *kmsg.BrokerHeartbeatRequest, resp *kmsg.BrokerHeartbeatResponse) {
+		if req.WantShutdown {
+			wishes++
+			resp.ShouldShutdown = wishes == 3
+		}
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if wishes != 3 {
+		t.Errorf("%d heartbeats wished to leave, want 3", wishes)
+	}
+	if got := p.events(t); !strings.HasSuffix(got, "broker.shutdown-requested broker.shutdown-granted") {
+		t.Errorf("trace: %s", got)
+	}
+}
+
+// A registration that the controller no longer knows is made again.
+func TestKRaftStaleEpochRegistersAgain(t *testing.T) {
+	r := newKRaftRig(t)
+	p := r.start(1, nil)
+	first := p.Epoch()
+	r.write(&metadata.UnregisterBrokerRecord{BrokerID: 1, BrokerEpoch: first})
+	eventually(t, "a new registration", func() bool { return p.Epoch() > first })
+}
+
+// Without a controller a forwarded request ends with a code, in time.
+func TestKRaftForwardWithoutController(t *testing.T) {
+	voter := raftclient.Voter{ID: 100, Host: "127.0.0.1", Port: 1}
+	p := startProcess(t, 1, 0, KRaft(KRaftConfig{Voters: []raftclient.Voter{voter}, MetadataInMemory: true}), func(c *Config) {
+		c.ClusterID, c.RequestTimeout = testCluster, 300*time.Millisecond
+	})
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.Version = 7
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic = "a"
+	req.Topics = append(req.Topics, topic)
+	began := time.Now()
+	resp := ask[*kmsg.CreateTopicsResponse](t, p.addr(), req)
+	if len(resp.Topics) != 1 || kafka.ErrorCode(resp.Topics[0].ErrorCode) != kafka.RequestTimedOut || time.Since(began) > 5*time.Second {
+		t.Fatalf("after %v: %+v", time.Since(began), resp)
+	}
+}
+
+// A metadata log on disk is replayed after a restart.
+func TestKRaftMetadataOnDisk(t *testing.T) {
+	r := newKRaftRig(t)
+	dir := filepath.Join(t.TempDir(), "b")
+	plane := func() Plane {
+		return KRaft(KRaftConfig{Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, FetchTimeout: time.Second, HWPush: true})
+	}
+	tune := func(c *Config) { c.ClusterID, c.DataDir = testCluster, dir }
+	p := startProcess(t, 1, 0, plane(), tune)
+	eventually(t, "registration", func() bool { b, ok := p.Image().Broker(1); return ok && !b.Fenced })
+	r.create("a", 3, 1)
+	eventually(t, "the topic", func() bool { return p.Image().NumPartitions() == 3 })
+	p.stop(t)
+	q := startProcess(t, 1, 0, plane(), tune)
+	eventually(t, "registration", func() bool { b, ok := q.Image().Broker(1); return ok && b.Epoch == q.Epoch() && !b.Fenced })
+	if q.Image().NumPartitions() != 3 || q.Replicas().Led != 3 {
+		t.Errorf("%d partitions, %+v", q.Image().NumPartitions(), q.Replicas())
+	}
+}
+
+// Faulty configurations are named all at once.
+func TestConfigFaults(t *testing.T) {
+	_, err := New(Config{ID: -1, ReplicaLagMax: -1, Endpoints: []kafka.Endpoint{{Listener: "A", Host: "h"}}}, KRaft(KRaftConfig{}))
+	for _, want := range []string{"id -1", "ReplicaLagMax", "endpoint"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q: %v", want, err)
+		}
+	}
+	good := Config{ID: 7, Endpoints: []kafka.Endpoint{{Listener: "A", Host: "h", Port: 1}}, ClusterID: testCluster}
+	for want, plane := range map[string]Plane{
+		"no voter":                KRaft(KRaftConfig{}),
+		"is that of a controller": KRaft(KRaftConfig{Voters: []raftclient.Voter{{ID: 7, Host: "h", Port: 2}}}),
+		"no ZooKeeper server":     ZooKeeper(ZooKeeperConfig{}),
+	} {
+		if _, err := New(good, plane); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q: %v", want, err)
+		}
+	}
+}
