@@ -65,11 +65,26 @@ func (c *Controller) ask(ctx context.Context, body kmsg.Request) (answer, error)
 	}
 	select {
 	case a := <-ch:
+		withoutNulls(a.body)
 		return a, nil
 	case <-c.stopped:
 		return answer{}, ErrStopped
 	case <-ctx.Done():
 		return answer{}, nil
+	}
+}
+
+// withoutNulls makes absent lists empty ones: kmsg sends nil as null, Kafka's
+// own classes never do, and its tools fail over one.
+func withoutNulls(body kmsg.Response) {
+	r, ok := body.(*kmsg.CreateTopicsResponse)
+	if !ok {
+		return
+	}
+	for i := range r.Topics {
+		if r.Topics[i].Configs == nil {
+			r.Topics[i].Configs = []kmsg.CreateTopicsResponseTopicConfig{}
+		}
 	}
 }
 

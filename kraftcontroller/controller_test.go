@@ -159,6 +159,9 @@ func TestEnvelope(t *testing.T) {
 	if err != nil || resp.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode != 0 {
 		t.Fatalf("got %+v, %v", resp, err)
 	}
+	if resp.(*kmsg.CreateTopicsResponse).Topics[0].Configs == nil {
+		t.Error("the configs are null, which kafka-topics does not bear")
+	}
 	again, err := wire.UnwrapResponse(req, cl.request(wire.WrapRequest(&wire.Request{Principal: "User:ann", Body: req}, 8)).(*kmsg.EnvelopeResponse))
 	if err != nil || kafka.ErrorCode(again.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode) != kafka.TopicAlreadyExists {
 		t.Errorf("an error of the inner request: %+v, %v", again, err)
