@@ -67,6 +67,15 @@ func measureShutdown(t *attempted) {
 			t.Errorf("counts: %+v", trial.Counts)
 		}
 	}
+	// The old leader refuses 100 ms after the fault, clients hear of the new one
+	// 150 ms later: acknowledgements before the outage are not its end.
+	outages := rec.values["unavailability.partition"]
+	if len(outages) != 20 {
+		t.Errorf("%d outages of 20 probed partitions", len(outages))
+	}
+	for _, ns := range outages {
+		near(t, "unavailability", time.Duration(ns), 145*time.Millisecond)
+	}
 	if rec.trials[0].Victim == rec.trials[1].Victim {
 		t.Error("the same victim twice in a row")
 	}

@@ -310,8 +310,9 @@ func (c *fakeCluster) lead(p *fakePartition, id kafka.BrokerID, ns int64) {
 }
 
 // move gives every leadership of a broker to another replica at ns, the last
-// partition of the last topic later by the straggler's delay.
-func (c *fakeCluster) move(from kafka.BrokerID, ns int64) {
+// partition of the last topic later by the straggler's delay. For the time lost
+// before they have no leader.
+func (c *fakeCluster) move(from kafka.BrokerID, ns int64, lost time.Duration) {
 	names := []string{}
 	for name := range c.topics {
 		names = append(names, name)
@@ -328,6 +329,9 @@ func (c *fakeCluster) move(from kafka.BrokerID, ns int64) {
 	}
 	for i, p := range led {
 		to := slices.IndexFunc(p.replicas, func(id int32) bool { return kafka.BrokerID(id) != from })
+		if lost > 0 {
+			c.lead(p, kafka.NoLeader, ns-int64(lost))
+		}
 		late := int64(0)
 		if i == len(led)-1 {
 			late = int64(c.straggler)
@@ -457,12 +461,12 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 }
 
 func (c *fakeCluster) loseBroker(id kafka.BrokerID, f Fault, now int64) {
-	kind, after := trace.BrokerFenced, c.fence
+	kind, after, lost := trace.BrokerFenced, c.fence, c.fence/2
 	if f == FaultStop {
-		kind, after = trace.ControllerShutdownGranted, c.grant
+		kind, after, lost = trace.ControllerShutdownGranted, c.grant, 0
 	}
 	c.events = append(c.events, trace.Event{T: now + int64(after), Kind: kind, Broker: int32(id)})
-	c.move(id, now+int64(after))
+	c.move(id, now+int64(after), lost)
 }
 
 func (c *fakeCluster) loseController(now int64) {
