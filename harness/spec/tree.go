@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // parser takes seconds for the worst of larger files.
 const (
 	maxBytes = 64 << 10
+	maxLines = 2000
 	maxDepth = 32
 )
 
@@ -85,6 +87,8 @@ func untab(src []byte, place func(line, col int) Place) (string, Faults) {
 	switch {
 	case len(src) > maxBytes:
 		return "", Faults{{At: place(0, 0), What: fmt.Sprintf("the file has more than %d KiB", maxBytes>>10), Cure: "is it a spec?"}}
+	case bytes.Count(src, []byte("\n")) > maxLines:
+		return "", Faults{{At: place(0, 0), What: fmt.Sprintf("the file has more than %d lines", maxLines), Cure: "is it a spec? sweep and variants keep one short"}}
 	case !utf8.Valid(src):
 		return "", Faults{{At: place(0, 0), What: "the file is not UTF-8 text", Cure: "is it a spec?"}}
 	case strings.TrimSpace(string(src)) == "":
