@@ -33,7 +33,7 @@ func TestBadInput(t *testing.T) {
 		"out is a file":      {[]string{"run", "--out", "file"}, []string{"--out file is a file; name a directory"}},
 		"out cannot be":      {[]string{"run", "--out", "/proc/kbench"}, []string{"--out /proc/kbench cannot be written"}},
 		"data-dir is a file": {[]string{"run", "--data-dir", "file/deeper"}, []string{"--data-dir file/deeper: not a directory"}},
-		"no docker":          {[]string{"run", "--provider", "docker"}, []string{"provider docker: no engine answers at unix:///nonexistent/docker.sock"}},
+		"no docker":          {[]string{"run", "--provider", "docker"}, []string{"provider docker: no Docker engine answers at unix:///nonexistent/docker.sock"}},
 		"no zookeeper":       {[]string{"run", "--store", "zookeeper", "--provider", "process"}, []string{"store zookeeper: ZOOKEEPER_HOME is"}},
 		"set":                {[]string{"run", "--set", "trials"}, []string{"--set trials: not path=value"}},
 		"set unit":           {[]string{"run", "--set", "kraft.append.linger=5"}, []string{"write 5ms or 5s"}},

@@ -11,10 +11,6 @@ import (
 	"kbench/results"
 )
 
-// cleanDocker removes containers, networks and images that runs left, by
-// label; nil where this kbench has no docker provider.
-var cleanDocker func(cmd *cobra.Command) (removed []string, err error)
-
 func newClean() *cobra.Command {
 	var dataDir, out string
 	cmd := &cobra.Command{
@@ -34,9 +30,7 @@ and files of others are not touched.`,
 			keep(process.Sweep(dataDir))
 			_ = os.Remove(dataDir) // only where nothing is left in it
 			keep(results.SweepPartials(out))
-			if cleanDocker != nil {
-				keep(cleanDocker(cmd))
-			}
+			keep(cleanDocker(cmd))
 			for _, name := range all {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", name)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"kbench/harness/docker"
 	"kbench/harness/zookeeper"
 	"kbench/results"
 )
@@ -167,11 +168,12 @@ func examineZooKeeper() finding {
 }
 
 func examineDocker(ctx context.Context) finding {
-	engine, err := dockerEngine(ctx)
+	version, err := docker.Ask(ctx)
 	if err != nil {
-		return finding{"no", "Docker", err.Error(), "start an engine or set DOCKER_HOST; without it nodes are processes on this machine"}
+		what, cure, _ := strings.Cut(err.Error(), "; ")
+		return finding{"no", "Docker", what, cure + "; without it nodes are processes on this machine"}
 	}
-	return finding{"ok", "Docker", "engine " + engine, ""}
+	return finding{"ok", "Docker", "engine " + version, ""}
 }
 
 // examineRights looks for what network faults of the process provider need:
@@ -206,7 +208,7 @@ func effectiveCapabilities() uint64 {
 // examineDefaults says what `kbench run` would choose by itself.
 func examineDefaults(zk, engine finding) finding {
 	provider, store := "process", "embedded"
-	if engine.state == "ok" && dockerPlace != nil {
+	if engine.state == "ok" {
 		provider, store = "docker", "zookeeper"
 	} else if zk.state == "ok" {
 		store = "zookeeper"

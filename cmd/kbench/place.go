@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"kbench/harness/docker"
 	"kbench/harness/process"
 	"kbench/harness/provider"
 	"kbench/harness/spec"
@@ -33,26 +33,22 @@ func defaultDataDir() string {
 // not fail after its first cluster.
 func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	var p place
-	engine, dockerErr := dockerEngine(ctx)
 	switch s.Provider {
 	case spec.ProviderDocker:
-		if dockerErr != nil {
-			return p, fmt.Errorf("provider docker: %w; start a Docker engine, set DOCKER_HOST, or use --provider process", dockerErr)
+		if _, err := docker.Ask(ctx); err != nil {
+			return p, fmt.Errorf("provider docker: %w", err)
 		}
-		p = dockerPlace(f)
+		p = dockerPlace()
 	case spec.ProviderAuto:
-		if dockerErr == nil && dockerPlace != nil {
-			p = dockerPlace(f)
-			p.why = "a Docker engine answers: " + engine
+		if version, err := docker.Ask(ctx); err == nil {
+			p = dockerPlace()
+			p.why = "a Docker engine answers: " + version
 		} else {
 			p = processPlace(f)
 			p.why = "no Docker engine answers"
 		}
 	default:
 		p = processPlace(f)
-	}
-	if p.open == nil {
-		return p, errors.New("provider docker: this kbench was built without it; use --provider process")
 	}
 	return p, checkStore(s, p)
 }

@@ -103,6 +103,7 @@ func TestCleanAfterKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: starts a real cluster")
 	}
+	t.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
 	dir := t.TempDir()
 	cmd, stderr := startRun(t, dir, "controlled-shutdown")
 	if err := cmd.Process.Kill(); err != nil {
