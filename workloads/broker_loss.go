@@ -131,7 +131,6 @@ func (t *loss) warmUp(ctx context.Context) bool {
 
 // measure waits for the recovery and takes its values.
 func (t *loss) measure(ctx context.Context) {
-	defer t.stopProbes()
 	t.phase("recover")
 	if t.fault != FaultPause {
 		t.exit = t.awaitExit(ctx, t.victim)
@@ -153,6 +152,7 @@ func (t *loss) measure(ctx context.Context) {
 	if moved != 0 && moved <= t.out.StartNs {
 		t.invalid("the fault did not bite: broker %d led nothing any more when it came", t.victim)
 	}
+	t.stopProbes() // reading traces is work that would delay them
 	t.takeExit(ctx)
 	t.takeEvents(ctx, moved)
 }

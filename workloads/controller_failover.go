@@ -39,6 +39,8 @@ type failover struct {
 	others []Node // live brokers but the victim
 	stream *adminStream
 	watch  *probes
+	// stopped: the stream has ended; what it holds stays.
+	stopped bool
 
 	mu    sync.Mutex
 	names map[kafka.BrokerID]string // zk: the controller's address by each broker
@@ -149,7 +151,6 @@ func (t *failover) target() (string, bool) {
 
 // measure waits until the cluster works again and takes its values.
 func (t *failover) measure(ctx context.Context) {
-	defer t.stopProbes()
 	t.phase("recover")
 	goneNs := t.gone(ctx)
 	var first acks
@@ -160,6 +161,7 @@ func (t *failover) measure(ctx context.Context) {
 	if err != nil {
 		t.invalid("%v (last: %v)", err, t.stream.last())
 	}
+	t.stopProbes() // reading traces is work that would delay them
 	rec := t.recovery(ctx)
 	if rec.elected != 0 {
 		// The successor is known: what it acknowledged counts from its election
@@ -225,7 +227,11 @@ func (t *failover) takeSteps(rec recovery, first acks) {
 		t.event(EventPhase, t.out.N, 0, rec.active, "active, epoch %d", rec.epoch)
 		t.ended(rec.active)
 	}
-	if rec.whole() && first.doneNs != 0 {
+	if !rec.whole() {
+		t.note(0, "traces do not tell every phase: detected %d, elected %d, loaded %d, active %d, pushed %d",
+			rec.detected, rec.elected, rec.loaded, rec.active, rec.pushed)
+	}
+	if rec.active != 0 && rec.pushed != 0 && first.doneNs != 0 {
 		end := max(first.doneNs, rec.active, rec.pushed)
 		t.value(MetricControllerRecovery, PhaseTotal, float64(end-t.out.StartNs))
 	}
@@ -236,12 +242,12 @@ func (t *failover) takeSteps(rec recovery, first acks) {
 
 // stopProbes ends the stream and the probes and judges their generators.
 func (t *failover) stopProbes() {
-	if t.stream != nil {
+	if t.stream != nil && !t.stopped {
+		t.stopped = true
 		t.judge("admin", t.stream.stop())
 		t.count("admin.acked", int64(len(t.stream.acks)))
 		t.count("admin.failed", t.stream.failures)
 		t.count("admin.givenUp", t.stream.given)
-		t.stream = nil
 	}
 	if t.watch != nil {
 		t.judge("probe", t.watch.stop())

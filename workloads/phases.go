@@ -114,12 +114,12 @@ type step struct {
 }
 
 // steps cuts the recovery into phases that follow each other, each from the
-// end of the one before, up to the first that no trace tells. Push is 0 where
-// the brokers held the epoch before the successor had its state, as they may
-// where they learn it from the log.
+// end of the one before. A phase whose begin or end no trace tells is left
+// out. Push is 0 where the brokers held the epoch before the successor had its
+// state, as they may where they learn it from the log.
 func (r recovery) steps(startNs int64) []step {
 	var out []step
-	end := startNs
+	end, begun := startNs, true
 	for _, s := range []step{
 		{phase: PhaseDetect, endNs: r.detected},
 		{phase: PhaseElect, endNs: r.elected},
@@ -127,11 +127,15 @@ func (r recovery) steps(startNs int64) []step {
 		{phase: PhasePush, endNs: r.pushed},
 	} {
 		if s.endNs == 0 {
-			break
+			begun = false
+			continue
 		}
 		s.ns = max(0, s.endNs-end)
 		end = max(end, s.endNs)
-		out = append(out, s)
+		if begun {
+			out = append(out, s)
+		}
+		begun = true
 	}
 	return out
 }

@@ -40,7 +40,13 @@ func TestReadRecovery(t *testing.T) {
 			true,
 		},
 		"one broker silent": {smooth[1:], 5, []step{{PhaseDetect, 100, 100}, {PhaseElect, 10, 110}, {PhaseLoad, 20, 130}}, false},
-		"nothing":           {nil, 0, nil, false},
+		"nobody detected": {
+			slices.DeleteFunc(slices.Clone(smooth), func(e trace.Event) bool { return e.Kind == trace.ControllerDetected }),
+			5,
+			[]step{{PhaseLoad, 20, 130}, {PhasePush, 30, 160}},
+			false,
+		},
+		"nothing": {nil, 0, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := slices.Clone(tc.events)
