@@ -57,7 +57,11 @@ func (b *Broker) handleProduce(ctx context.Context, r *wire.Request) (kmsg.Respo
 	if req.Acks == 0 {
 		return nil, b.acksZeroFailure(resp)
 	}
-	b.addLeaders(img, r.Listener, resp)
+	if req.Version >= 10 { // kmsg would write the tags at any version
+		b.addLeaders(img, r.Listener, resp)
+	} else {
+		forgetLeaders(resp)
+	}
 	return resp, nil
 }
 
@@ -165,6 +169,15 @@ func (b *Broker) addLeaders(img *metadata.Image, listener string, resp *kmsg.Pro
 			n := kmsg.NewProduceResponseBroker()
 			n.NodeID, n.Host, n.Port, n.Rack = node.id, node.host, node.port, node.rack
 			resp.Brokers = append(resp.Brokers, n)
+		}
+	}
+}
+
+// forgetLeaders takes out what versions before 10 do not have.
+func forgetLeaders(resp *kmsg.ProduceResponse) {
+	for i := range resp.Topics {
+		for j := range resp.Topics[i].Partitions {
+			resp.Topics[i].Partitions[j].CurrentLeader = kmsg.NewProduceResponseTopicPartitionCurrentLeader()
 		}
 	}
 }

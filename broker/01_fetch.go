@@ -73,7 +73,9 @@ func (b *Broker) fetchForConsumer(ctx context.Context, r *wire.Request, wait tim
 			last = true
 		}
 	}
-	b.addFetchLeaders(r.Listener, resp)
+	if req.Version >= 16 { // kmsg would write the tag at any version
+		b.addFetchLeaders(r.Listener, resp)
+	}
 	return resp
 }
 

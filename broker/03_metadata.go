@@ -19,7 +19,7 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 	req := r.Body.(*kmsg.MetadataRequest)
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
 	img := b.Image()
-	a := metadataAnswer{img: img, listener: r.Listener, version: req.Version}
+	a := metadataAnswer{img: img, version: req.Version, live: make(map[kafka.BrokerID]struct{}, img.NumBrokers())}
 	resp.AuthorizedOperations = noOperations
 	resp.ControllerID = int32(b.plane.controllerID(img))
 	if id := b.plane.clusterID(); id != "" {
@@ -33,6 +33,7 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 			rb := kmsg.NewMetadataResponseBroker()
 			rb.NodeID, rb.Host, rb.Port, rb.Rack = n.id, n.host, n.port, n.rack
 			resp.Brokers = append(resp.Brokers, rb)
+			a.live[reg.ID] = struct{}{}
 		}
 	}
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
@@ -51,10 +52,10 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 
 // metadataAnswer builds topics of one response.
 type metadataAnswer struct {
-	img      *metadata.Image
-	listener string
-	version  int16
-	ids      []int32 // the rest of a block that replica lists are cut from
+	img     *metadata.Image
+	version int16
+	live    map[kafka.BrokerID]struct{} // brokers that clients of the listener can reach
+	ids     []int32                     // the rest of a block that replica lists are cut from
 }
 
 // asked answers one topic that was asked for by name or id.
@@ -109,13 +110,8 @@ func (a *metadataAnswer) partition(p int32, state *metadata.Partition) kmsg.Meta
 	return rp
 }
 
-// alive reports whether clients of the listener can reach a broker.
 func (a *metadataAnswer) alive(id kafka.BrokerID) bool {
-	reg, ok := a.img.Broker(id)
-	if !ok || reg.Fenced {
-		return false
-	}
-	_, ok = nodeOf(reg, a.listener)
+	_, ok := a.live[id]
 	return ok
 }
 

@@ -24,7 +24,7 @@ const (
 // runAlter sends ISR changes to the controller, one request in flight, as
 // Kafka's AlterPartitionManager does.
 func (b *Broker) runAlter(ctx context.Context) {
-	var retry <-chan time.Time // runs while failed proposals wait
+	var retry <-chan time.Time // runs while refused proposals wait
 	for {
 		select {
 		case <-b.replicas.ISRReady():
@@ -38,16 +38,24 @@ func (b *Broker) runAlter(ctx context.Context) {
 		for more := true; more && ctx.Err() == nil; {
 			var proposals []*replica.Proposal
 			proposals, more = b.replicas.Take(b.now(), alterBatch, b.eligible)
-			if len(proposals) > 0 && b.alterPartitions(ctx, proposals) && retry == nil {
+			if len(proposals) == 0 {
+				continue
+			}
+			refused, err := b.alterPartitions(ctx, proposals)
+			if err != nil && !pause(ctx, alterRetry) { // nobody to ask: what else waits would fail too
+				return
+			}
+			if refused && retry == nil {
 				retry = time.After(alterRetry)
 			}
 		}
 	}
 }
 
-// alterPartitions asks for a batch of ISR changes, hands each its outcome, and
-// reports whether some are to be tried again.
-func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Proposal) (again bool) {
+// alterPartitions asks for a batch of ISR changes and hands each its outcome.
+// It reports whether some were not made; the error says that none was, because
+// the request as a whole failed.
+func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Proposal) (refused bool, err error) {
 	outcomes, err := b.sendAlter(ctx, proposals)
 	if err != nil {
 		b.log.Debug("AlterPartition failed", "partitions", len(proposals), "reason", err)
@@ -58,11 +66,11 @@ func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Propo
 			o = outcomes[i]
 		}
 		if o.Code != kafka.None {
-			again = true
+			refused = true
 		}
 		b.replicas.Complete(p, o)
 	}
-	return again
+	return refused, err
 }
 
 type partitionRef struct {

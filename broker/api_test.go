@@ -347,13 +347,11 @@ func TestClusterAndCoordinator(t *testing.T) {
 	}
 	desc := kmsg.NewPtrDescribeConfigsRequest()
 	desc.Version = 4
-	for _, res := range []kmsg.DescribeConfigsRequestResource{
+	desc.Resources = []kmsg.DescribeConfigsRequestResource{
 		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "1", ConfigNames: []string{"broker.id"}},
 		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "2"},
 		{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "nope"},
 		{ResourceType: kmsg.ConfigResourceTypeBrokerLogger, ResourceName: "1"},
-	} {
-		desc.Resources = append(desc.Resources, res)
 	}
 	var out []string
 	for _, res := range ask[*kmsg.DescribeConfigsResponse](t, addr, desc).Resources {

@@ -16,6 +16,14 @@
 // harness, workloads or results. cmd/kbench assembles it: a wire.Server over
 // APIs, then Run.
 //
+// What it leaves out, beside payload: consumer groups and transactions
+// (FindCoordinator says COORDINATOR_NOT_AVAILABLE), ACLs and quotas, fetch
+// sessions of consumers, a history of leader epochs, and offsets across a
+// restart: a restarted broker begins with empty logs and has the leader's
+// offsets after its first fetch. Followers keep one connection to each leader
+// broker, so the fetches of an idle cluster grow with the pairs of brokers that
+// share partitions; Config.FetchWait is their period.
+//
 // Handlers run on their connection's goroutine. Nothing is global, and no
 // goroutine exists per partition, so one process can hold many brokers.
 //

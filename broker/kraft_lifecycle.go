@@ -218,6 +218,9 @@ func (p *kraftPlane) nextHeartbeat(l *life, resp *kmsg.BrokerHeartbeatResponse, 
 func (p *kraftPlane) leave(ctx context.Context) error {
 	id := int32(p.b.cfg.ID)
 	p.b.cfg.Trace.Emit(trace.Event{Kind: trace.ShutdownRequested, Broker: id})
+	if p.epoch() == kafka.NoBrokerEpoch {
+		return nil // never registered: nobody would grant it, and it leads nothing
+	}
 	p.leaveOnce.Do(func() { close(p.leaving) })
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownTimeout)
 	defer cancel()

@@ -214,6 +214,12 @@ func TestKRaftForwardWithoutController(t *testing.T) {
 	if len(resp.Topics) != 1 || kafka.ErrorCode(resp.Topics[0].ErrorCode) != kafka.RequestTimedOut || time.Since(began) > 5*time.Second {
 		t.Fatalf("after %v: %+v", time.Since(began), resp)
 	}
+	// Nor does a broker that never registered wait for a grant.
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // A metadata log on disk is replayed after a restart.
