@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -78,14 +80,8 @@ func populate(ctx context.Context, c Cluster, a *admin, cfg PopulateConfig, rec 
 		}
 		progress(done, cfg.Partitions)
 	}
-	last := batches[len(batches)-1]
-	for _, b := range liveBrokers(c) {
-		if err := awaitServed(ctx, b, cfg, last); err != nil {
-			return out, err
-		}
-		out.servedNs = trace.Now()
-	}
-	return out, nil
+	out.servedNs, err = awaitAllServed(ctx, liveBrokers(c), cfg.Prefix, batches)
+	return out, err
 }
 
 // planBatches names the topics and cuts them into requests.
@@ -185,33 +181,51 @@ func retriable(c kafka.ErrorCode) bool {
 	return false
 }
 
-// awaitServed waits until a broker serves every partition with a leader: the
-// last batch first, which is a light question, then one look at everything.
-func awaitServed(ctx context.Context, b Node, cfg PopulateConfig, last []newTopic) error {
-	p := newPeer(b.Addr)
-	defer p.close()
-	names := make([]string, 0, len(last))
+// awaitAllServed waits until every broker serves every partition with a leader
+// and gives the stamp at which the last of them was seen to. It asks for the
+// topics that were created, not for everything: what else the cluster holds
+// must not count.
+func awaitAllServed(ctx context.Context, brokers []Node, prefix string, batches [][]newTopic) (servedNs int64, err error) {
+	errs := make([]error, len(brokers))
+	seen := make([]int64, len(brokers))
+	var wg sync.WaitGroup
+	for i, b := range brokers {
+		wg.Go(func() {
+			p := newPeer(b.Addr)
+			defer p.close()
+			// The last batch comes last at a broker, so the others are there by
+			// then and cost one look each.
+			for _, batch := range slices.Backward(batches) {
+				if errs[i] = awaitServed(ctx, b.ID, p, prefix, batch); errs[i] != nil {
+					return
+				}
+			}
+			seen[i] = trace.Now()
+		})
+	}
+	wg.Wait()
+	for _, ns := range seen {
+		servedNs = max(servedNs, ns)
+	}
+	return servedNs, errors.Join(errs...)
+}
+
+// awaitServed waits until one broker serves every partition of a batch.
+func awaitServed(ctx context.Context, id kafka.BrokerID, p *peer, prefix string, batch []newTopic) error {
+	names := make([]string, 0, len(batch))
 	want := 0
-	for _, t := range last {
+	for _, t := range batch {
 		names = append(names, t.name)
 		want += int(t.partitions)
 	}
-	for full := false; ; {
-		req := topicsRequest(names)
-		if full {
-			req, want = everythingRequest(), cfg.Partitions
-		}
+	for {
 		start := trace.Now()
-		served, err := countServed(ctx, p, req, cfg.Prefix)
+		served, err := countServed(ctx, p, topicsRequest(names), prefix)
 		if err == nil && served >= want {
-			if full {
-				return nil
-			}
-			full = true
-			continue
+			return nil
 		}
-		if perr := pause(ctx, max(20*time.Millisecond, time.Duration(trace.Now()-start))); perr != nil {
-			return fmt.Errorf("wait until broker %d serves %d partitions, %d seen: %w", b.ID, want, served, errors.Join(context.Cause(ctx), err))
+		if perr := pause(ctx, max(5*time.Millisecond, time.Duration(trace.Now()-start))); perr != nil {
+			return fmt.Errorf("wait until broker %d serves %d partitions, %d seen: %w", id, want, served, errors.Join(context.Cause(ctx), err))
 		}
 	}
 }
