@@ -133,6 +133,7 @@ func (p *zkPlane) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return p.close(s)
 		}
+		p.b.wg.Go(func() { _ = p.close(s) }) // it is dead already: this ends its goroutines
 		p.b.log.Warn("ZooKeeper session lost, registering again", "session", fmt.Sprintf("0x%x", uint64(previous)), "reason", s.Err())
 	}
 }
