@@ -39,6 +39,7 @@ func (t *trialRun) bringBack(ctx context.Context, victim kafka.BrokerID, fault F
 		t.invalid("not healthy after the fault: %v", err)
 		return err
 	}
+	t.event(EventPhase, t.out.N, victim, trace.Now(), "healthy again")
 	if err := t.rebalance(ctx); err != nil {
 		t.invalid("leaders are not balanced after the fault: %v", err)
 		return err
