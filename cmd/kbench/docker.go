@@ -5,9 +5,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kbench/docker/images"
 	"kbench/harness/docker"
 	"kbench/harness/provider"
 )
+
+// askDocker gives the version of the engine that answers, if this binary can
+// run in its containers.
+func askDocker(ctx context.Context) (version string, err error) {
+	if version, err = docker.Ask(ctx); err != nil {
+		return "", err
+	}
+	binary, err := docker.Binary()
+	if err != nil {
+		return "", err
+	}
+	_, err = images.Node(binary)
+	return version, err
+}
 
 // dockerPlace runs nodes as containers of this very binary.
 func dockerPlace() place {

@@ -22,7 +22,7 @@ func dryRun(w io.Writer, s *spec.Spec, where place) error {
 	if s.Repeats > 1 {
 		fmt.Fprintf(&b, ", each %d times", s.Repeats)
 	}
-	fmt.Fprintf(&b, ", about %s:\n", estimate(s, cells).Round(time.Minute))
+	fmt.Fprintf(&b, ", about %.0f min:\n", estimate(s, cells).Minutes())
 	for _, c := range cells {
 		fmt.Fprintf(&b, "#   %s: %d partitions, hash %s\n", c.ID, c.Config.Cluster.Partitions, c.Hash)
 	}

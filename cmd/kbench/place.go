@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"kbench/harness/docker"
 	"kbench/harness/process"
 	"kbench/harness/provider"
 	"kbench/harness/spec"
@@ -35,17 +34,17 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	var p place
 	switch s.Provider {
 	case spec.ProviderDocker:
-		if _, err := docker.Ask(ctx); err != nil {
+		if _, err := askDocker(ctx); err != nil {
 			return p, fmt.Errorf("provider docker: %w", err)
 		}
 		p = dockerPlace()
 	case spec.ProviderAuto:
-		if version, err := docker.Ask(ctx); err == nil {
+		if version, err := askDocker(ctx); err == nil {
 			p = dockerPlace()
 			p.why = "a Docker engine answers: " + version
 		} else {
 			p = processPlace(f)
-			p.why = "no Docker engine answers"
+			p.why = err.Error()
 		}
 	default:
 		p = processPlace(f)
