@@ -219,12 +219,17 @@ func (c *coder) unknownTag(t Tag) {
 	c.out = append(c.out, t.Data...)
 }
 
+// knownTag writes a field behind a byte for its size, and moves it only if
+// the size needs more.
 func (c *coder) knownTag(r tagged, id uint32) {
-	c.out = kbin.AppendUvarint(c.out, id)
+	c.out = append(kbin.AppendUvarint(c.out, id), 0)
 	start := len(c.out)
 	r.tag(c, id)
-	size := kbin.AppendUvarint(nil, uint32(len(c.out)-start))
-	c.out = slices.Insert(c.out, start, size...)
+	size := uint32(len(c.out) - start)
+	if more := kbin.UvarintLen(size) - 1; more > 0 {
+		c.out = slices.Insert(c.out, start, make([]byte, more)...)
+	}
+	kbin.AppendUvarint(c.out[:start-1], size)
 }
 
 func (c *coder) readTags(r tagged, known uint32, unknown *[]Tag) {

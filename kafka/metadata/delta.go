@@ -19,6 +19,7 @@ type Delta struct {
 	brokers    map[kafka.BrokerID]struct{}
 	configs    map[ConfigResource]struct{} // maps in next that this delta owns
 	ownLeaders bool
+	last       *topicEdit // of editByID
 	intern     internTable
 }
 
@@ -70,25 +71,39 @@ func (d *Delta) PutTopic(name string, id kafka.UUID) error {
 		d.topics = map[string]*topicEdit{}
 	}
 	d.topics[name] = e
-	d.next.topics.Set(e.Topic)
+	d.next.topics.Set(name, e.Topic)
 	return nil
 }
 
 // SetPartition puts the whole state of a partition; its slices become the
 // image's. The topic must be there.
 func (d *Delta) SetPartition(topic string, p int32, state Partition) error {
-	if p < 0 || p >= MaxPartitionsPerTopic {
-		return fmt.Errorf("partition %s-%d is not in 0..%d", topic, p, MaxPartitionsPerTopic-1)
-	}
 	e, ok := d.edit(topic)
 	if !ok {
 		return fmt.Errorf("partition %s-%d belongs to no known topic", topic, p)
 	}
-	d.put(e, p, &state)
-	return nil
+	return d.put(e, p, &state)
 }
 
-func (d *Delta) put(e *topicEdit, p int32, state *Partition) {
+// editByID gives the topic of an id for writing. Records of one topic come
+// together, so the last one is remembered.
+func (d *Delta) editByID(id kafka.UUID) (*topicEdit, bool) {
+	if d.last != nil && d.last.id == id {
+		return d.last, true
+	}
+	n, ok := d.next.topicNames.Get(topicName{id: id})
+	if !ok {
+		return nil, false
+	}
+	e, ok := d.edit(n.name)
+	d.last = e
+	return e, ok
+}
+
+func (d *Delta) put(e *topicEdit, p int32, state *Partition) error {
+	if p < 0 || p >= MaxPartitionsPerTopic {
+		return fmt.Errorf("partition %s-%d is not in 0..%d", e.name, p, MaxPartitionsPerTopic-1)
+	}
 	old := e.get(p)
 	d.intern.share(state, old)
 	if old == nil {
@@ -100,6 +115,7 @@ func (d *Delta) put(e *topicEdit, p int32, state *Partition) {
 	d.countLeader(state.Leader, 1)
 	d.next.partitionSum += state.hash(e.seed, p)
 	e.set(p, state)
+	return nil
 }
 
 // edit gives the topic for writing, copied on the first call.
@@ -116,7 +132,7 @@ func (d *Delta) edit(name string) (*topicEdit, bool) {
 		d.topics = map[string]*topicEdit{}
 	}
 	d.topics[name] = e
-	d.next.topics.Set(e.Topic)
+	d.next.topics.Set(name, e.Topic)
 	return e, true
 }
 
@@ -152,11 +168,12 @@ func (d *Delta) RemoveTopic(name string) bool {
 		d.next.partitionSum -= state.hash(seed, p)
 	}
 	d.next.partitions -= t.count
-	d.next.topics.Delete(t)
+	d.next.topics.Delete(name)
 	if !t.id.IsZero() {
 		d.next.topicNames.Delete(topicName{id: t.id})
 	}
 	delete(d.topics, name)
+	d.last = nil
 	d.removeConfigs(ConfigResource{TopicConfig, name})
 	if old, ok := d.base.Topic(name); ok && old.id == t.id {
 		if d.removed == nil {
@@ -170,14 +187,14 @@ func (d *Delta) RemoveTopic(name string) bool {
 // PutBroker adds or replaces a registration, whose slices and map become the
 // image's.
 func (d *Delta) PutBroker(b Broker) {
-	d.next.brokers.Set(&b)
+	d.next.brokers.Set(b.ID, &b)
 	d.markBroker(b.ID)
 }
 
 // RemoveBroker removes a registration and reports whether it was there.
 // Partitions that name the broker are left as they are.
 func (d *Delta) RemoveBroker(id kafka.BrokerID) bool {
-	if _, ok := d.next.brokers.Delete(&Broker{ID: id}); !ok {
+	if _, ok := d.next.brokers.Delete(id); !ok {
 		return false
 	}
 	d.markBroker(id)
@@ -192,7 +209,7 @@ func (d *Delta) markBroker(id kafka.BrokerID) {
 }
 
 // PutController adds or replaces the registration of a controller.
-func (d *Delta) PutController(c Controller) { d.next.controllers.Set(&c) }
+func (d *Delta) PutController(c Controller) { d.next.controllers.Set(c.ID, &c) }
 
 // SetConfig sets one value of a resource, or removes it where value is nil.
 func (d *Delta) SetConfig(r ConfigResource, key string, value *string) {
@@ -237,10 +254,10 @@ func (d *Delta) markConfig(r ConfigResource) {
 // SetFeature finalizes a feature at a level; level 0 removes it.
 func (d *Delta) SetFeature(name string, level int16) {
 	if level == 0 {
-		d.next.features.Delete(featureLevel{name: name})
+		d.next.features.Delete(name)
 		return
 	}
-	d.next.features.Set(featureLevel{name, level})
+	d.next.features.Set(name, level)
 }
 
 // SetNextProducerID sets the first producer id of the next block.

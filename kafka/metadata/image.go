@@ -13,12 +13,12 @@ type Image struct {
 	offset kafka.Offset
 	epoch  int32
 
-	topics      tree[*Topic]
+	topics      treeMap[string, *Topic]
 	topicNames  tree[topicName]
-	brokers     tree[*Broker]
-	controllers tree[*Controller]
+	brokers     treeMap[kafka.BrokerID, *Broker]
+	controllers treeMap[kafka.BrokerID, *Controller]
 	configs     tree[configEntry]
-	features    tree[featureLevel]
+	features    treeMap[string, int16]
 
 	nextProducerID int64
 	partitions     int
@@ -29,8 +29,9 @@ type Image struct {
 
 var empty = &Image{
 	offset: kafka.NoOffset, epoch: -1,
-	topics: newTree(lessTopic), topicNames: newTree(lessTopicName), brokers: newTree(lessBroker),
-	controllers: newTree(lessController), configs: newTree(lessConfig), features: newTree(lessFeature),
+	topics: newTreeMap[string, *Topic](), topicNames: newTree(lessTopicName),
+	brokers: newTreeMap[kafka.BrokerID, *Broker](), controllers: newTreeMap[kafka.BrokerID, *Controller](),
+	configs: newTree(lessConfig), features: newTreeMap[string, int16](),
 }
 
 // Empty gives the image of a cluster without metadata, at kafka.NoOffset and
@@ -51,7 +52,7 @@ func (i *Image) NumTopics() int { return i.topics.Len() }
 func (i *Image) NumPartitions() int { return i.partitions }
 
 // Topic finds a topic by name.
-func (i *Image) Topic(name string) (*Topic, bool) { return i.topics.Get(&Topic{name: name}) }
+func (i *Image) Topic(name string) (*Topic, bool) { return i.topics.Get(name) }
 
 // TopicByID finds a topic by id.
 func (i *Image) TopicByID(id kafka.UUID) (*Topic, bool) {
@@ -88,7 +89,7 @@ func (i *Image) Partitions() iter.Seq2[kafka.TopicPartition, *Partition] {
 }
 
 // Broker finds a registration, fenced or not.
-func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) { return i.brokers.Get(&Broker{ID: id}) }
+func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) { return i.brokers.Get(id) }
 
 // Brokers walks the registrations by id.
 func (i *Image) Brokers() iter.Seq[*Broker] { return i.brokers.all() }
@@ -115,15 +116,13 @@ func (i *Image) Configs() iter.Seq2[ConfigResource, map[string]string] {
 
 // FeatureLevel gives the finalized level of a feature, 0 for none.
 func (i *Image) FeatureLevel(name string) int16 {
-	f, _ := i.features.Get(featureLevel{name: name})
-	return f.level
+	level, _ := i.features.Get(name)
+	return level
 }
 
 // Features walks the finalized features by name.
 func (i *Image) Features() iter.Seq2[string, int16] {
-	return func(yield func(string, int16) bool) {
-		i.features.Scan(func(f featureLevel) bool { return yield(f.name, f.level) })
-	}
+	return func(yield func(string, int16) bool) { i.features.Scan(yield) }
 }
 
 // NextProducerID is the first producer id of the next block.

@@ -53,7 +53,7 @@ func (d *Delta) Replay(r Record) error {
 	case *RegisterControllerRecord:
 		d.PutController(controllerOf(r))
 	case *UnregisterControllerRecord:
-		d.next.controllers.Delete(&Controller{ID: r.ControllerID})
+		d.next.controllers.Delete(r.ControllerID)
 	case *NoOpRecord, *ZkMigrationStateRecord, *ClearElrRecord:
 	case *BeginTransactionRecord, *EndTransactionRecord, *AbortTransactionRecord:
 		// The reader of the log hides what an open transaction holds; here
@@ -117,14 +117,14 @@ func (d *Delta) replayRegistrationChange(r *BrokerRegistrationChangeRecord) erro
 }
 
 func (d *Delta) replayPartition(r *PartitionRecord) error {
-	t, ok := d.next.TopicByID(r.TopicID)
+	t, ok := d.editByID(r.TopicID)
 	if !ok {
 		return fmt.Errorf("partition %d: topic id %s is unknown", r.PartitionID, r.TopicID)
 	}
 	if n := len(r.Directories); n != 0 && n != len(r.Replicas) {
 		return fmt.Errorf("partition %s-%d: %d directories for %d replicas", t.name, r.PartitionID, n, len(r.Replicas))
 	}
-	return d.SetPartition(t.name, r.PartitionID, Partition{
+	return d.put(t, r.PartitionID, &Partition{
 		Replicas: r.Replicas, ISR: r.ISR, AddingReplicas: r.AddingReplicas, RemovingReplicas: r.RemovingReplicas,
 		Directories: r.Directories, Leader: r.Leader, LeaderEpoch: r.LeaderEpoch, PartitionEpoch: r.PartitionEpoch,
 		LeaderRecoveryState: r.LeaderRecoveryState,
@@ -132,7 +132,7 @@ func (d *Delta) replayPartition(r *PartitionRecord) error {
 }
 
 func (d *Delta) replayPartitionChange(r *PartitionChangeRecord) error {
-	t, ok := d.next.TopicByID(r.TopicID)
+	t, ok := d.editByID(r.TopicID)
 	if !ok {
 		return fmt.Errorf("change partition %d: topic id %s is unknown", r.PartitionID, r.TopicID)
 	}
@@ -144,7 +144,7 @@ func (d *Delta) replayPartitionChange(r *PartitionChangeRecord) error {
 	if err != nil {
 		return fmt.Errorf("change partition %s-%d: %w", t.name, r.PartitionID, err)
 	}
-	return d.SetPartition(t.name, r.PartitionID, next)
+	return d.put(t, r.PartitionID, &next)
 }
 
 // Changed gives what a PartitionChangeRecord makes of p, which stays as it

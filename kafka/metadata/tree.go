@@ -13,7 +13,7 @@ import (
 // treeDegree keeps a copied path small: a change copies one node a level.
 const treeDegree = 16
 
-// tree is a copy-on-write ordered set. A tree that is in an Image is never
+// tree is a copy-on-write ordered set of values that hold their key. A tree that is in an Image is never
 // written: fork gives a tree to write to, which shares all it does not touch.
 type tree[T any] struct{ *btree.BTreeG[T] }
 
@@ -28,35 +28,36 @@ func (t tree[T]) fork() tree[T] {
 	return tree[T]{private.Copy()}
 }
 
-func (t tree[T]) all() iter.Seq[T] {
-	return func(yield func(T) bool) { t.Scan(yield) }
+// treeMap is a tree of values by an ordered key, looked up without a value.
+type treeMap[K cmp.Ordered, V any] struct{ *btree.Map[K, V] }
+
+func newTreeMap[K cmp.Ordered, V any]() treeMap[K, V] {
+	return treeMap[K, V]{btree.NewMap[K, V](treeDegree)}
 }
 
+func (t treeMap[K, V]) fork() treeMap[K, V] {
+	private := *t.Map
+	return treeMap[K, V]{private.Copy()}
+}
+
+// all walks the values by key.
+func (t treeMap[K, V]) all() iter.Seq[V] {
+	return func(yield func(V) bool) { t.Scan(func(_ K, v V) bool { return yield(v) }) }
+}
+
+// topicName finds a topic's name by its id.
 type topicName struct {
 	id   kafka.UUID
 	name string
 }
 
-func lessTopic(a, b *Topic) bool { return a.name < b.name }
-
 func lessTopicName(a, b topicName) bool { return bytes.Compare(a.id[:], b.id[:]) < 0 }
 
-func lessBroker(a, b *Broker) bool { return a.ID < b.ID }
-
-func lessController(a, b *Controller) bool { return a.ID < b.ID }
-
 // configEntry is one resource with its values, a map that is never written
-// once the entry is in a tree.
+// once the entry is in an Image.
 type configEntry struct {
 	resource ConfigResource
 	values   map[string]string
 }
 
 func lessConfig(a, b configEntry) bool { return compareConfigResource(a.resource, b.resource) < 0 }
-
-type featureLevel struct {
-	name  string
-	level int16
-}
-
-func lessFeature(a, b featureLevel) bool { return cmp.Less(a.name, b.name) }
