@@ -19,7 +19,7 @@ func (r *run) loseBrokers(ctx context.Context, fault Fault) error {
 		return errors.New("needs at least 2 brokers: with one, nothing can move")
 	}
 	for i, victim := range Victims(r.Seed, ids, r.p.Trials) {
-		if err := r.loseBroker(ctx, i+1, victim, fault); err != nil {
+		if err := r.trial(func() error { return r.loseBroker(ctx, i+1, victim, fault) }); err != nil {
 			return fmt.Errorf("trial %d: %w", i+1, err)
 		}
 	}

@@ -19,7 +19,7 @@ var controllerFailover = Workload{
 	Params: []Param{howParam("kill", "pause", "resign"), trialsParam("3"), probeRateParam, probePartitionsParam, timeoutParam},
 	run: func(ctx context.Context, r *run) error {
 		for n := 1; n <= r.p.Trials; n++ {
-			if err := r.failOver(ctx, n); err != nil {
+			if err := r.trial(func() error { return r.failOver(ctx, n) }); err != nil {
 				return fmt.Errorf("trial %d: %w", n, err)
 			}
 		}

@@ -7,6 +7,9 @@
 // Cluster), how samples are stored (it writes to a Recorder) or what they mean:
 // statistics are the business of results.
 //
+// Pacing threads run in real time where the kernel allows it (see enterPacing);
+// everything else of a generator is an ordinary client.
+//
 // The harness calls Workload.Run from one goroutine; a workload starts its own
 // goroutines and joins them before it returns. Nodes are reached as any Kafka
 // client reaches them, over kafka/wire, so that a workload runs unchanged

@@ -67,6 +67,7 @@ func (s *slips) counts(prefix string) []Count {
 // block: it hands the operation on and reports whether somebody took it. An
 // operation behind time is started at once and keeps its intended time.
 func drive(ctx context.Context, startNs, endNs int64, pacer Pacer, start func(op) bool) slips {
+	defer enterPacing()()
 	var s slips
 	n := int64(0)
 	for offset := range pacer.Due() {

@@ -23,7 +23,7 @@ var propagation = Workload{
 	Doc:    "create small topics at a rate and watch every broker serve them",
 	Clock:  "from the intended time of a change until the first, the median and the last live broker serves it",
 	Params: []Param{rateParam, durationParam, probeRateParam, probePartitionsParam, timeoutParam},
-	run:    func(ctx context.Context, r *run) error { return r.propagate(ctx) },
+	run:    func(ctx context.Context, r *run) error { return r.trial(func() error { return r.propagate(ctx) }) },
 }
 
 // change is one topic on its way to the brokers.

@@ -56,6 +56,10 @@ type Trial struct {
 	// invalid. What was measured of it is kept all the same.
 	Valid  bool
 	Reason string
+	// Slipped says that the trial is invalid for its generator alone: it says
+	// nothing about the cluster, and another trial takes its place while there
+	// are spare ones.
+	Slipped bool
 	Values []Value
 	Counts []Count // in a fixed order for each workload
 }

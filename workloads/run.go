@@ -14,14 +14,16 @@ import (
 	"kbench/kafka"
 )
 
-// run is one workload under way. Its fields do not change; the workload's
-// goroutine owns it.
+// run is one workload under way; the workload's goroutine owns it.
 type run struct {
 	Env
 	w     Workload
 	p     Params
 	label string
 	admin *admin
+
+	slipped bool // the last trial recorded was invalid for its generator alone
+	spare   int  // trials that may still be run in place of slipped ones
 }
 
 var labelForm = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,100}$`)
@@ -38,10 +40,23 @@ func newRun(w Workload, env Env, p Params) (*run, error) {
 	if !labelForm.MatchString(label) {
 		return nil, fmt.Errorf("label %q is not 1 to 100 letters, digits, dots or dashes", label)
 	}
-	return &run{Env: env, w: w, p: p, label: label, admin: newAdmin(env.Cluster)}, nil
+	return &run{Env: env, w: w, p: p, label: label, admin: newAdmin(env.Cluster), spare: max(p.Trials, 1)}, nil
 }
 
 func (r *run) close() { r.admin.close() }
+
+// trial runs one trial, and again where its generator slipped, as long as
+// there are spare trials: as many as the workload has trials. It is a rule
+// fixed beforehand, and each try is recorded.
+func (r *run) trial(try func() error) error {
+	for {
+		r.slipped = false
+		if err := try(); err != nil || !r.slipped || r.spare == 0 {
+			return err
+		}
+		r.spare--
+	}
+}
 
 func (r *run) progress(trial int, phase string, done, total int) {
 	if r.Progress != nil {

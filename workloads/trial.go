@@ -47,6 +47,7 @@ func (t *trialRun) ended(ns int64) { t.out.EndNs = max(t.out.EndNs, ns) }
 func (t *trialRun) judge(name string, s slips) {
 	t.out.Counts = append(t.out.Counts, s.counts(name)...)
 	if s.slipped() {
+		t.out.Slipped = t.out.Slipped || t.out.Valid
 		t.invalid("the %s generator slipped: %d of %d operations were sent more than %v late", name, s.late, s.ops, maxSlip)
 	}
 }
@@ -61,6 +62,8 @@ func (t *trialRun) record(ctx context.Context) {
 		t.out.StartNs = trace.Now()
 	}
 	t.ended(t.out.StartNs)
+	t.out.Slipped = t.out.Slipped && ctx.Err() == nil
+	t.slipped = t.out.Slipped
 	t.Recorder.Trial(t.out)
 }
 
