@@ -32,6 +32,7 @@ type cellRun struct {
 	began    time.Time
 	rec      *recorder
 	out      results.Cell
+	faults   []error // what makes the cell invalid and did not end it
 
 	provider provider.Provider
 	cluster  *cluster
@@ -132,12 +133,18 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	}
 	run.rec.begin(w.Kind)
 	defer run.rec.end()
-	return kind.Run(ctx, workloads.Env{
+	err = kind.Run(ctx, workloads.Env{
 		Cluster: run.cluster, Recorder: run.rec, Params: w.Params,
 		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.work,
 	})
+	if want := max(w.Params.Trials, 1); err == nil && run.rec.validTrials(w.Kind) < want {
+		err = fmt.Errorf("workload %s: %d of %d trials are valid", w.Kind, run.rec.validTrials(w.Kind), want)
+		run.faults = append(run.faults, err)
+		return nil // the other workloads can be measured all the same
+	}
+	return err
 }
 
 // down removes the cluster; an interrupt does not cut it short.

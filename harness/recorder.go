@@ -27,14 +27,16 @@ type recorder struct {
 	began    time.Time
 	dists    map[string]*results.Recorder // by metric.phase, of the current workload
 	order    []string
+	held     []heldValue
 	acked    []checker.Operation
-	faults   int // invalid trials
-	valid    int
+	faults   int // invalid trials, but for those whose generator slipped
+	slips    int
+	valid    map[string]int // valid trials by workload
 	err      error
 }
 
 func newRecorder(w *results.Writer, cell string, repeat int) *recorder {
-	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[string]*results.Recorder{}}
+	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[string]*results.Recorder{}, valid: map[string]int{}}
 }
 
 // begin says which workload the following records belong to.
@@ -74,34 +76,53 @@ func splitPhase(name string) (metric, phase string) {
 	return m.Name, phase
 }
 
-// Histogram implements workloads.Recorder.
+// Histogram implements workloads.Recorder. Values are held back until their
+// trial is known to be valid.
 func (r *recorder) Histogram(metric, phase string) func(int64) {
 	name := metric + "." + phase
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, ok := r.dists[name]
-	if !ok {
-		d = results.NewRecorder(1)
-		r.dists[name] = d
-		r.order = append(r.order, name)
-	}
-	var one sync.Mutex
 	return func(ns int64) {
-		one.Lock()
-		defer one.Unlock()
-		d.Shard(0).Record(time.Duration(ns))
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.held = append(r.held, heldValue{name, time.Duration(ns)})
 	}
+}
+
+// heldValue is a value of a trial that is not over.
+type heldValue struct {
+	name    string // metric.phase
+	latency time.Duration
+}
+
+// release records what was held back, where the trial is valid.
+func (r *recorder) release(valid bool) {
+	for _, v := range r.held {
+		if !valid {
+			break
+		}
+		d, ok := r.dists[v.name]
+		if !ok {
+			d = results.NewRecorder(1)
+			r.dists[v.name] = d
+			r.order = append(r.order, v.name)
+		}
+		d.Shard(0).Record(v.latency)
+	}
+	r.held = r.held[:0]
 }
 
 // Trial implements workloads.Recorder.
 func (r *recorder) Trial(t workloads.Trial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t.Valid {
-		r.valid++
-	} else {
+	switch {
+	case t.Valid:
+		r.valid[t.Workload]++
+	case t.Slipped:
+		r.slips++
+	default:
 		r.faults++
 	}
+	r.release(t.Valid)
 	data := map[string]any{"how": t.How, "valid": t.Valid, "endNs": t.EndNs}
 	if t.Reason != "" {
 		data["reason"] = t.Reason
@@ -166,11 +187,21 @@ func (r *recorder) history() []checker.Operation {
 	return slices.Clone(r.acked)
 }
 
-// tally gives the counts of trials and the first failures to write.
-func (r *recorder) tally() (valid, invalid int, err error) {
+// tally gives the counts of trials and the failures to write.
+func (r *recorder) tally() (valid, invalid, slipped int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.valid, r.faults, r.err
+	for _, n := range r.valid {
+		valid += n
+	}
+	return valid, r.faults, r.slips, r.err
+}
+
+// validTrials gives the valid trials of one workload.
+func (r *recorder) validTrials(workload string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.valid[workload]
 }
 
 func nodeName(id kafka.BrokerID) string {

@@ -59,6 +59,9 @@ func (r *runner) manifest() results.Manifest {
 		m.Warnings = append(m.Warnings, err.Error())
 	}
 	m.Observed = seen
+	for _, t := range r.Spec.Thresholds {
+		m.Bounds = append(m.Bounds, t.Text)
+	}
 	if env.OnMemory() {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the data directory is on %s: fsync costs nothing there and nothing is durable", env.FileSystem))
 	}
@@ -123,8 +126,8 @@ func (r *runner) cell(ctx context.Context, c spec.Cell, repeat, n, total int) re
 // or an invalid trial makes the cell invalid; an interrupt or no trial at all
 // leaves it inconclusive.
 func (run *cellRun) judge(ctx context.Context, err error) {
-	valid, invalid, written := run.rec.tally()
-	fault := errors.Join(err, written)
+	valid, invalid, slipped, written := run.rec.tally()
+	fault := errors.Join(append(run.faults, err, written)...)
 	switch {
 	case ctx.Err() != nil:
 		run.out.Verdict = results.Inconclusive
@@ -132,7 +135,7 @@ func (run *cellRun) judge(ctx context.Context, err error) {
 	case fault != nil:
 		run.out.Verdict = results.Invalid
 		run.out.Reasons = append(run.out.Reasons, fault.Error())
-	case valid == 0 && invalid == 0:
+	case valid == 0 && invalid == 0 && slipped == 0:
 		run.out.Verdict = results.Inconclusive
 		run.out.Reasons = append(run.out.Reasons, "nothing was measured")
 	default:
@@ -141,6 +144,9 @@ func (run *cellRun) judge(ctx context.Context, err error) {
 	if invalid > 0 && run.out.Verdict == results.Valid {
 		run.out.Verdict = results.Invalid
 		run.out.Reasons = append(run.out.Reasons, fmt.Sprintf("%d of %d trials are invalid", invalid, valid+invalid))
+	}
+	if slipped > 0 {
+		run.out.Notes = append(run.out.Notes, fmt.Sprintf("%d trials were run again, since their generator slipped", slipped))
 	}
 	for _, check := range run.out.Checks {
 		if !check.OK {

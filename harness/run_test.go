@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 func TestUnknownMetricIsKeptAsAFault(t *testing.T) {
 	run := newCellRun(t)
 	run.rec.Trial(workloads.Trial{Valid: true, Values: []workloads.Value{{Metric: "nonsense", Phase: "x", V: 1}}})
-	if _, _, err := run.rec.tally(); err == nil {
+	if _, _, _, err := run.rec.tally(); err == nil {
 		t.Error("a metric that reports do not know was dropped in silence")
 	}
 }
@@ -101,5 +101,33 @@ func TestPollSaysWhatWasMissing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
+	}
+}
+
+func TestValuesOfInvalidTrialsAreHeldBack(t *testing.T) {
+	run := newCellRun(t)
+	record := run.rec.Histogram(workloads.MetricUnavailability, workloads.PhasePartition)
+	record(1e6)
+	run.rec.Trial(trial(false))
+	if len(run.rec.dists) != 0 {
+		t.Error("a value of an invalid trial is in the histogram")
+	}
+	record(2e6)
+	record(3e6)
+	run.rec.Trial(trial(true))
+	if n := run.rec.dists["unavailability.partition"].Merged().Count(); n != 2 {
+		t.Errorf("the histogram has %d values, want the 2 of the valid trial", n)
+	}
+}
+
+func TestASlippedTrialIsNoFault(t *testing.T) {
+	run := newCellRun(t)
+	slipped := trial(false)
+	slipped.Slipped = true
+	run.rec.Trial(slipped)
+	run.rec.Trial(trial(true))
+	run.judge(t.Context(), nil)
+	if run.out.Verdict != results.Valid || len(run.out.Notes) != 1 {
+		t.Errorf("verdict %s, notes %q", run.out.Verdict, run.out.Notes)
 	}
 }

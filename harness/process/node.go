@@ -58,7 +58,7 @@ func (n *Node) Start(context.Context) error {
 	cmd.ExtraFiles = []*os.File{r}
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = cmd.Start()
+	err = provider.StartNice(cmd)
 	_ = r.Close()
 	if err != nil {
 		_ = w.Close()

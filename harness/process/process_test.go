@@ -194,3 +194,18 @@ func TestSweepSparesTheLivingAndForeign(t *testing.T) {
 		t.Errorf("a foreign directory is gone: %v", err)
 	}
 }
+
+func TestNodesRunAtLowerPriority(t *testing.T) {
+	n := launch(t, newProvider(t), "a")
+	stat := func(pid int) string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		return strings.Fields(rest)[16] // field 19, nice
+	}
+	if node, own := stat(n.cmd.Process.Pid), stat(os.Getpid()); node == own {
+		t.Errorf("the node runs at nice %s as the generator does", node)
+	}
+}

@@ -69,7 +69,7 @@ func (s *Server) Start(context.Context) error {
 func (s *Server) keep(cmd *exec.Cmd, started chan<- error, exited chan struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := cmd.Start()
+	err := provider.StartNice(cmd)
 	started <- err
 	if err != nil {
 		return
