@@ -14,8 +14,10 @@ const (
 	DefaultSessionTimeout = 9 * time.Second
 	DefaultNoOpInterval   = 500 * time.Millisecond
 	DefaultMaxRecords     = 10_000
-	DefaultMaxBatchBytes  = 8 << 20
-	DefaultNumPartitions  = 1
+	// DefaultMaxBatchBytes leaves room in the log's 8 MiB for what frames each
+	// of 10,000 records there.
+	DefaultMaxBatchBytes = 8<<20 - 256<<10
+	DefaultNumPartitions = 1
 
 	// DefaultLeaderBalanceInterval and DefaultUncleanElectionInterval are
 	// Kafka's; a machine has neither task unless it is told to.
