@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
-	"runtime"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,15 +14,28 @@ import (
 // run at the same.
 const niceness = 5
 
-// StartNice starts cmd at the nodes' priority. A thread lowers its own and is
-// given up after it has started the child, which inherits it: raising it again
-// would need a privilege.
+// StartNice starts cmd and lowers its priority. It does not matter to the
+// node, and is no error, where the system does not allow it.
 func StartNice(cmd *exec.Cmd) error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness)
-		started <- cmd.Start()
-	}()
-	return <-started
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	// Threads inherit the priority of the one that makes them. A thread born
+	// while the first look goes on is found by the second.
+	for range 2 {
+		lower(cmd.Process.Pid)
+	}
+	return nil
+}
+
+func lower(pid int) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, niceness)
+		}
+	}
 }
