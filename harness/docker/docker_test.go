@@ -491,6 +491,15 @@ func TestZooKeeper(t *testing.T) {
 		t.Errorf("%v %s", e.Servers(), e.Description())
 	}
 	n := e.Members()[0]
+	info, err := n.(*Node).tc.Inspect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for port, published := range info.NetworkSettings.Ports {
+		if len(published) > 0 {
+			t.Errorf("port %v is published: %v", port, published)
+		}
+	}
 	before := trace.Now()
 	if _, err := n.Signal(ctx, provider.Kill); err != nil {
 		t.Fatal(err)

@@ -119,15 +119,16 @@ func (p *Provider) ZooKeeper(ctx context.Context, size int, tick time.Duration) 
 			fmt.Fprintf(&quorum, "server.%d=%s:2888:3888\n", i+1, hosts[i])
 		}
 	}
-	for i := range size {
+	e.nodes = make([]*Node, size)
+	if err := inParallel(size, func(i int) error {
 		n, err := p.create(ctx, img.blueprint(i, zookeeper.Settings(tick, "/data", hosts[i], clientPort, quorum.String())))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		e.nodes = append(e.nodes, n)
-		if err := n.Start(ctx); err != nil {
-			return nil, err
-		}
+		e.nodes[i] = n
+		return n.Start(ctx)
+	}); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyIn)
 	defer cancel()

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
@@ -29,6 +31,28 @@ func (n *Node) Trace(ctx context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("")), nil
 	}
 	return r, err
+}
+
+// copyTo puts files into the container, all in one stream.
+func (n *Node) copyTo(ctx context.Context, files []inFile) error {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range files {
+		err := w.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.path, "/"), Mode: 0o644, Size: int64(len(f.data)), ModTime: time.Unix(0, 0),
+		})
+		if err == nil {
+			_, err = w.Write(f.data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_, err := n.engine.api.CopyToContainer(ctx, n.ID(), client.CopyToContainerOptions{DestinationPath: "/", Content: &b})
+	return err
 }
 
 // CopyFrom reads one file of the container, running or not. A file that is not

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,6 +128,9 @@ func (p *Provider) Reserve(_ context.Context, node string, n int) (string, []uin
 }
 
 func (p *Provider) placeLocked(node string) (*place, error) {
+	if p.closed {
+		return nil, errors.New("the provider is closed")
+	}
 	if at := p.places[node]; at != nil {
 		return at, nil
 	}
@@ -180,11 +182,7 @@ type inFile struct {
 func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	p.mu.Lock()
 	at, err := p.placeLocked(bp.name)
-	closed := p.closed
 	p.mu.Unlock()
-	if closed {
-		err = errors.New("the provider is closed")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", bp.name, err)
 	}
@@ -196,20 +194,25 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	p.volumes = append(p.volumes, volume)
 	p.mu.Unlock()
 	ctr, err := testcontainers.GenericContainer(ctx, p.request(bp, volume, at.ip))
-	if ctr != nil { // it may be there in spite of an error
-		n := &Node{engine: p.engine, name: bp.name, addr: at.ip.String(), files: bp.output, tc: ctr, life: p.life}
-		p.mu.Lock()
-		p.nodes = append(p.nodes, n)
-		p.mu.Unlock()
-		if err == nil {
-			return n, nil
-		}
+	if ctr == nil {
+		return nil, fmt.Errorf("create %s: %w", bp.name, err)
 	}
-	return nil, fmt.Errorf("create %s: %w", bp.name, err)
+	n := &Node{engine: p.engine, name: bp.name, addr: at.ip.String(), files: bp.output, tc: ctr, life: p.life}
+	p.mu.Lock() // it is there, whatever the error says
+	p.nodes = append(p.nodes, n)
+	p.mu.Unlock()
+	if err == nil {
+		err = n.copyTo(ctx, bp.files)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", bp.name, err)
+	}
+	return n, nil
 }
 
 func (p *Provider) request(bp blueprint, volume string, ip netip.Addr) testcontainers.GenericContainerRequest {
 	netName := p.net.net.Name
+	var host *container.HostConfig
 	req := testcontainers.ContainerRequest{
 		Name: volume, Image: bp.image, Cmd: bp.cmd, Env: bp.env, Labels: p.copyLabels(),
 		Networks: []string{netName}, NetworkAliases: map[string][]string{netName: {bp.name}},
@@ -218,17 +221,25 @@ func (p *Provider) request(bp blueprint, volume string, ip netip.Addr) testconta
 			h.Mounts = []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: "/data"}}
 			h.LogConfig = container.LogConfig{Type: "json-file"}
 			h.NanoCPUs, h.Memory, h.MemorySwap = int64(p.cfg.CPUs*1e9), p.cfg.MemoryBytes, p.cfg.MemoryBytes
+			host = h
 		},
 		EndpointSettingsModifier: func(m map[string]*network.EndpointSettings) {
+			if m[netName] == nil { // the network is gone: let the engine say so
+				m[netName] = &network.EndpointSettings{}
+			}
 			m[netName].IPAMConfig = &network.EndpointIPAMConfig{IPv4Address: ip}
 		},
+		// Testcontainers publishes every port that the image exposes, to the
+		// whole world; this hook runs after that was set and before the engine
+		// hears of it.
+		LifecycleHooks: []testcontainers.ContainerLifecycleHooks{{
+			PreCreates: []testcontainers.ContainerRequestHook{func(context.Context, testcontainers.ContainerRequest) error {
+				host.PortBindings = nil
+				return nil
+			}},
+		}},
 	}
-	for _, f := range bp.files {
-		req.Files = append(req.Files, testcontainers.ContainerFile{
-			Reader: bytes.NewReader(f.data), ContainerFilePath: f.path, FileMode: 0o644,
-		})
-	}
-	return testcontainers.GenericContainerRequest{ContainerRequest: req, Logger: nil}
+	return testcontainers.GenericContainerRequest{ContainerRequest: req}
 }
 
 // copyLabels gives a map of its own: testcontainers writes into it.
@@ -251,7 +262,7 @@ func (p *Provider) Close(ctx context.Context) error {
 	nodes, volumes, net := p.nodes, p.volumes, p.net
 	p.nodes, p.volumes, p.net, p.closed = nil, nil, nil, true
 	p.mu.Unlock()
-	err := inParallel(nodes, func(n *Node) error { return n.remove(ctx) })
+	err := inParallel(len(nodes), func(i int) error { return nodes[i].remove(ctx) })
 	p.end()
 	for _, n := range nodes {
 		n.mu.Lock()
@@ -264,7 +275,7 @@ func (p *Provider) Close(ctx context.Context) error {
 	if net != nil {
 		err = errors.Join(err, ignoreGone(net.remove(ctx)))
 	}
-	err = errors.Join(err, inParallel(volumes, func(v string) error { return p.engine.removeVolume(ctx, v) }))
+	err = errors.Join(err, inParallel(len(volumes), func(i int) error { return p.engine.removeVolume(ctx, volumes[i]) }))
 	return errors.Join(err, p.engine.Close())
 }
 
@@ -273,14 +284,14 @@ func (e *Engine) removeVolume(ctx context.Context, name string) error {
 	return ignoreGone(err)
 }
 
-// inParallel asks the engine for at most eight things at once.
-func inParallel[T any](list []T, do func(T) error) error {
+// inParallel does n things, at most eight at once, and gives all their errors.
+func inParallel(n int, do func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(8)
-	errs := make([]error, len(list))
-	for i, v := range list {
+	errs := make([]error, n)
+	for i := range n {
 		g.Go(func() error {
-			errs[i] = do(v)
+			errs[i] = do(i)
 			return nil
 		})
 	}

@@ -48,7 +48,7 @@ func (e *Engine) sweep(ctx context.Context, dead func(labels map[string]string) 
 				mine = append(mine, l)
 			}
 		}
-		errs = append(errs, inParallel(mine, func(l leftover) error { return e.drop(ctx, l) }))
+		errs = append(errs, inParallel(len(mine), func(i int) error { return e.drop(ctx, mine[i]) }))
 		for _, l := range mine {
 			removed = append(removed, fmt.Sprintf("docker %s %s of run %s", l.kind, l.name, l.labels[labelRun]))
 		}
