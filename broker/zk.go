@@ -25,6 +25,7 @@ const reconnectPause = time.Second
 type ZooKeeperConfig struct {
 	Servers         []string
 	SessionTimeout  time.Duration // zookeeper.session.timeout.ms, 18 s
+	ConnectTimeout  time.Duration // zookeeper.connection.timeout.ms, 18 s as Kafka's server.properties has it
 	MaxInFlight     int           // zookeeper.max.in.flight.requests, 10
 	MaxRequestBytes int           // jute.maxbuffer of the servers; ZooKeeper's default
 
@@ -60,6 +61,9 @@ type zkPlane struct {
 func ZooKeeper(cfg ZooKeeperConfig) Plane {
 	if cfg.SessionTimeout == 0 {
 		cfg.SessionTimeout = 18 * time.Second
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 18 * time.Second
 	}
 	if cfg.ShutdownTries <= 0 {
 		cfg.ShutdownTries = 3
@@ -116,7 +120,7 @@ func (p *zkPlane) run(ctx context.Context) error {
 	for first := true; ; first = false {
 		s, err := p.register(ctx, previous)
 		switch {
-		case ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			return nil
 		case err != nil && first:
 			return err
@@ -149,7 +153,7 @@ func (p *zkPlane) close(s *zk.Session) error {
 func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, error) {
 	changes := make(chan struct{}, 1)
 	s, err := zk.Connect(ctx, zk.Config{
-		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, MaxInFlight: p.cfg.MaxInFlight,
+		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, ConnectTimeout: p.cfg.ConnectTimeout, MaxInFlight: p.cfg.MaxInFlight,
 		MaxRequestBytes: p.cfg.MaxRequestBytes, PreviousSession: previous, Dial: p.cfg.Dial, Logger: p.b.log,
 		OnEvent: func(e zk.Event) {
 			if e.Kind == zk.NodeChildrenChanged && e.Path == zk.ConfigChangesPath || e.Kind == zk.Reconnected {

@@ -148,7 +148,7 @@ func TestUpdateMetadata(t *testing.T) {
 // A killed predecessor's znode is waited for, not fought (ZK-24).
 func TestRegistrationWaitsForPredecessor(t *testing.T) {
 	r := newZKRig(t, 0)
-	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 500 * time.Millisecond})
+	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 500 * time.Millisecond, ConnectTimeout: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,13 +171,12 @@ func TestRegistrationOfTakenID(t *testing.T) {
 	r := newZKRig(t, 1)
 	cfg := ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: 200 * time.Millisecond}
 	plane := ZooKeeper(cfg).(*zkPlane)
-	b, err := New(Config{ID: 1, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 1}}}, plane)
-	if err != nil {
+	if _, err := New(Config{ID: 1, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 1}}}, plane); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	s, err := zk.Connect(ctx, zk.Config{Servers: []string{r.store}, SessionTimeout: time.Second})
+	s, err := zk.Connect(ctx, zk.Config{Servers: []string{r.store}, SessionTimeout: time.Second, ConnectTimeout: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +185,6 @@ func TestRegistrationOfTakenID(t *testing.T) {
 	if err == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stop the other broker of this id") {
 		t.Fatalf("got %v", err)
 	}
-	_ = b
 }
 
 // After its session expired a broker registers again, with a greater epoch.
