@@ -103,7 +103,7 @@ func (t *failover) warmUp(ctx context.Context) bool {
 	}
 	t.stream = &adminStream{
 		admin: t.admin, rec: t.Recorder, replication: t.replication(), target: t.target,
-		name: func(n int) string { return numbered(t.topicPrefix(t.out.N), n) },
+		name: func(n int) string { return numbered(t.topicPrefix(), n) },
 	}
 	t.stream.start(ctx, t.p.ProbeRate)
 	err := await(ctx, t.gate(), "an admin request to succeed", func() bool { _, ok := t.stream.firstAck(0, 0); return ok })

@@ -33,7 +33,7 @@ func (r *run) createTrial(ctx context.Context, n int) error {
 	bound, cancel := context.WithTimeoutCause(ctx, r.p.TrialTimeout, fmt.Errorf("not within %v", r.p.TrialTimeout))
 	defer cancel()
 	c, err := populate(bound, r.Cluster, r.admin, PopulateConfig{
-		Prefix: r.topicPrefix(n), Partitions: r.p.Partitions,
+		Prefix: r.topicPrefix(), Partitions: r.p.Partitions,
 		PartitionsPerTopic: r.p.PartitionsPerTopic, Replication: r.p.Replication,
 	}, r.Recorder, func(done, total int) { r.progress(n, "create", done, total) })
 	t.out.StartNs = c.startNs

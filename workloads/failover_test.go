@@ -105,3 +105,30 @@ func measureCreation(t *attempted) {
 		t.Errorf("the last topic: %+v", last)
 	}
 }
+
+// TestTriedAgain has one trial run twice in one workload, as it is where its
+// generator slipped: the second must not meet the topics of the first.
+func TestTriedAgain(t *testing.T) {
+	c := newFakeCluster(t, nodeconfig.ModeKRaft, 3, 30)
+	w, _ := Lookup("propagation")
+	p, err := w.Resolve(Params{Rate: 50, Duration: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &memory{}
+	r, err := newRun(w, Env{Cluster: c, Recorder: rec}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for range 2 {
+		if err := r.propagate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, trial := range rec.trials {
+		if countOf(trial, "changes.served") != 5 || countOf(trial, "changes.failed") != 0 {
+			t.Errorf("%+v", trial)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (s *spread) drive(ctx context.Context) {
 // warm has the probes and one creation work before the clock starts.
 func (s *spread) warm(ctx context.Context, watch *probes) bool {
 	s.phase("probe")
-	name := numbered(s.topicPrefix(0), 0)
+	name := numbered(s.topicPrefix()+"-warm", 0)
 	s.mu.Lock()
 	for _, n := range s.nodes {
 		s.pending[n.ID] = []string{name}
@@ -154,7 +154,7 @@ func (s *spread) warm(ctx context.Context, watch *probes) bool {
 // opened makes the change of one operation and has every broker probed for it.
 func (s *spread) opened(o op) *change {
 	c := &change{
-		name: numbered(s.topicPrefix(1), int(o.n)), intendedNs: o.intendedNs,
+		name: numbered(s.topicPrefix(), int(o.n)), intendedNs: o.intendedNs,
 		seenBy: make(map[kafka.BrokerID]bool, len(s.nodes)),
 	}
 	s.mu.Lock()

@@ -60,8 +60,8 @@ type Trial struct {
 	// nothing about the cluster, and another trial takes its place while there
 	// are spare ones.
 	Slipped bool
-	Values []Value
-	Counts []Count // in a fixed order for each workload
+	Values  []Value
+	Counts  []Count // in a fixed order for each workload
 }
 
 // Value is one measured phase of a trial.

@@ -22,6 +22,7 @@ type run struct {
 	label string
 	admin *admin
 
+	tries   int  // trials begun
 	slipped bool // the last trial recorded was invalid for its generator alone
 	spare   int  // trials that may still be run in place of slipped ones
 }
@@ -70,13 +71,14 @@ func (r *run) event(kind string, trial int, node kafka.BrokerID, ns int64, forma
 	})
 }
 
-// topicPrefix begins the names of the topics of a trial.
-func (r *run) topicPrefix(trial int) string {
+// topicPrefix begins the names of the topics of the trial under way, others
+// each time one is tried.
+func (r *run) topicPrefix() string {
 	kind := r.w.Kind
 	if r.p.How != "" {
 		kind += "-" + r.p.How
 	}
-	return fmt.Sprintf("%s-%s-%d", kind, r.label, trial)
+	return fmt.Sprintf("%s-%s-%d", kind, r.label, r.tries)
 }
 
 // healthy waits for the cluster's health, bounded by the trial timeout.

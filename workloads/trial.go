@@ -20,6 +20,7 @@ type trialRun struct {
 }
 
 func (r *run) newTrial(n int) *trialRun {
+	r.tries++
 	return &trialRun{run: r, out: Trial{Workload: r.w.Kind, How: r.p.How, N: n, Valid: true}}
 }
 
