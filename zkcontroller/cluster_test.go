@@ -375,10 +375,16 @@ func (c *cluster) create(topic string, replicas ...[]int32) {
 		t.ReplicaAssignment = append(t.ReplicaAssignment, a)
 	}
 	req.Topics = append(req.Topics, t)
-	resp := c.ask(c.active(), req, 7).(*kmsg.CreateTopicsResponse)
-	if resp.Topics[0].ErrorCode != 0 {
-		c.t.Fatalf("create %s: %v %v", topic, kafka.ErrorCode(resp.Topics[0].ErrorCode), resp.Topics[0].ErrorMessage)
-	}
+	// A broker that has just registered is no replica until the controller has
+	// heard of it.
+	c.eventually("topic "+topic+" is created", func() bool {
+		got := c.ask(c.active(), req, 7).(*kmsg.CreateTopicsResponse).Topics[0]
+		code := kafka.ErrorCode(got.ErrorCode)
+		if code != kafka.None && code != kafka.InvalidReplicaAssignment {
+			c.t.Fatalf("create %s: %v %v", topic, code, got.ErrorMessage)
+		}
+		return code == kafka.None
+	})
 }
 
 func (c *cluster) shutdown(b *testBroker, epoch kafka.BrokerEpoch) *kmsg.ControlledShutdownResponse {

@@ -1,8 +1,3 @@
-// Command kbench measures what the way a cluster keeps its metadata costs:
-// see `kbench help`.
-//
-// It owns flags, wiring and exit codes and alone knows every package. Data
-// goes to stdout, progress and errors to stderr, one line for each fault.
 package main
 
 import (
