@@ -125,7 +125,7 @@ func (e *Ensemble) look(ctx context.Context) (string, error) {
 	leaders := 0
 	for _, s := range e.servers {
 		if !s.Running() {
-			return "", fmt.Errorf("%s has exited; its log ends: %s", s.name, s.logTail())
+			return "", fmt.Errorf("%s has exited with code %d (-1 is a signal); its log ends: %s", s.name, s.code(), s.logTail())
 		}
 		st, err := Ask(ctx, s.addr)
 		if err != nil {

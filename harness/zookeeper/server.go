@@ -128,6 +128,12 @@ func (s *Server) Running() bool {
 	return s.runningLocked()
 }
 
+func (s *Server) code() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exitCode
+}
+
 func (s *Server) runningLocked() bool {
 	if s.exited == nil {
 		return false

@@ -55,12 +55,17 @@ func restartWrites(t *testing.T, s Store) {
 	for round := range 3 {
 		raw := ConnectRaw(t, s.addr(), 20*s.Tick)
 		var sent atomic.Int64
-		start, stopped := next, make(chan struct{})
-		go func() { // writes until the connection breaks, at most this many
+		start, stopped, drained := next, make(chan struct{}), make(chan struct{})
+		window := make(chan struct{}, 1000) // in flight, at most
+		go func() {                         // writes until the connection breaks
 			defer close(stopped)
-			for n := start; n < start+200_000; n++ {
-				var b []byte
-				b, _ = raw.Append(nil, proto.OpMulti, Multi(Sub{proto.OpCreate, Create(fmt.Sprintf("%s/%d", r, n), nil, 0)}))
+			for n := start; ; n++ {
+				select {
+				case window <- struct{}{}:
+				case <-drained:
+					return
+				}
+				b, _ := raw.Append(nil, proto.OpMulti, Multi(Sub{proto.OpCreate, Create(fmt.Sprintf("%s/%d", r, n), nil, 0)}))
 				sent.Store(int64(n + 1))
 				if _, err := raw.nc.Write(b); err != nil {
 					return
@@ -71,8 +76,8 @@ func restartWrites(t *testing.T, s Store) {
 		for ; got < 2000; got++ {
 			m := raw.Next(t)
 			acked = append(acked, ack{start + got, m.Zxid})
+			<-window
 		}
-		drained := make(chan struct{})
 		go func() { // acknowledgements that race with the kill count too
 			defer close(drained)
 			for ; ; got++ {
@@ -81,6 +86,7 @@ func restartWrites(t *testing.T, s Store) {
 					return
 				}
 				acked = append(acked, ack{start + got, m.Zxid})
+				<-window
 			}
 		}()
 		s.Restart(t)
