@@ -29,12 +29,16 @@ type batch struct {
 	firstZxid int64
 	lastZxid  int64
 	events    int     // executed
+	bytes     int     // of replies
 	touched   []*conn // connections with something in pend
 	out       []outgoing
 }
 
 func (b *batch) empty() bool { return len(b.log) == 0 && len(b.out) == 0 }
-func (b *batch) full() bool  { return b.events >= maxBatchEvents || len(b.log) >= maxBatchLog }
+
+func (b *batch) full() bool {
+	return b.events >= maxBatchEvents || len(b.log) >= maxBatchLog || b.bytes >= maxBatchReplies
+}
 
 type outgoing struct {
 	conn    *conn
@@ -46,8 +50,9 @@ type outgoing struct {
 // A batch is closed to new requests at these sizes, so that no reply waits for
 // an endless one.
 const (
-	maxBatchEvents = 8192
-	maxBatchLog    = 8 << 20
+	maxBatchEvents  = 8192
+	maxBatchLog     = 8 << 20
+	maxBatchReplies = 32 << 20
 )
 
 func newCore(s *Server, tree *datatree.Tree, log *txnlog.Log) *core {

@@ -75,7 +75,10 @@ func (c *core) begin(k *conn, xid int32, code proto.Code) int {
 	return start
 }
 
-func (c *core) end(k *conn, start int) { k.pend = proto.FinishFrame(k.pend, start) }
+func (c *core) end(k *conn, start int) {
+	k.pend = proto.FinishFrame(k.pend, start)
+	c.batch.bytes += len(k.pend) - start
+}
 
 // replyHeader sends a reply without a body: an error, or a bare success.
 func (c *core) replyHeader(k *conn, xid int32, code proto.Code) {

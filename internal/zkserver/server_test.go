@@ -172,31 +172,44 @@ func TestTTLAndContainersAreDeleted(t *testing.T) {
 // moment of a stream of writes: what comes back holds every acknowledged one.
 func TestNothingIsAcknowledgedThatIsNotDurable(t *testing.T) {
 	for seed := range 20 {
-		fs := txnlog.NewMemFS()
-		s := start(t, zkserver.Config{DataDir: "d", FS: fs, CompactAt: 4096})
-		c := connect(t, s, 20*time.Second)
-		var batch []byte
-		const n = 300
-		for i := range n {
-			batch, _ = c.Append(batch, proto.OpCreate, conformance.Create(fmt.Sprintf("/%d", i), nil, 0))
-		}
-		c.Write(t, batch)
-		acked := 0
-		for ; acked < 10+seed*13; acked++ {
-			c.Next(t)
-		}
-		after := fs.Crash(func(n int) int { return n * (seed % 3) / 2 }, seed%2 == 0)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s = start(t, zkserver.Config{DataDir: "d", FS: after})
-		c = connect(t, s, 20*time.Second)
-		for i := range acked {
-			if !exists(t, c, fmt.Sprintf("/%d", i)) {
-				t.Fatalf("seed %d: write %d of %d acknowledged is lost", seed, i, acked)
-			}
+		if lost, acked := crash(t, seed, false); lost > 0 {
+			t.Fatalf("seed %d: %d of %d acknowledged writes are lost", seed, lost, acked)
 		}
 	}
+}
+
+// TestCrashTestHasTeeth: a server that acknowledges before it syncs is caught.
+func TestCrashTestHasTeeth(t *testing.T) {
+	if lost, _ := crash(t, 0, true); lost == 0 {
+		t.Error("acknowledging without a sync went unnoticed")
+	}
+}
+
+func crash(t *testing.T, seed int, noSync bool) (lost, acked int) {
+	t.Helper()
+	fs := txnlog.NewMemFS()
+	s := start(t, zkserver.Config{DataDir: "d", FS: fs, CompactAt: 4096, NoSync: noSync})
+	c := connect(t, s, 20*time.Second)
+	var batch []byte
+	for i := range 300 {
+		batch, _ = c.Append(batch, proto.OpCreate, conformance.Create(fmt.Sprintf("/%d", i), nil, 0))
+	}
+	c.Write(t, batch)
+	for ; acked < 10+seed*13; acked++ {
+		c.Next(t)
+	}
+	after := fs.Crash(func(n int) int { return n * (seed % 3) / 2 }, seed%2 == 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, zkserver.Config{DataDir: "d", FS: after})
+	c = connect(t, s, 20*time.Second)
+	for i := range acked {
+		if !exists(t, c, fmt.Sprintf("/%d", i)) {
+			lost++
+		}
+	}
+	return lost, acked
 }
 
 // TestDiskFaultStopsTheServer: after a failed sync nothing is acknowledged any
