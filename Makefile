@@ -6,6 +6,7 @@ SEEDS   ?= 2000
 FUZZTIME ?= 60s
 RUNFLAGS ?=
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
@@ -21,7 +22,7 @@ run: build ## run the built-in comparison, zk against kraft; RUNFLAGS adds flags
 	bin/kbench run $(RUNFLAGS)
 
 test: ## run every test; what needs Docker, Java or ZooKeeper says what it skipped
-	$(GO) test ./...
+	$(GOTESTSUM) --format pkgname -- ./...
 
 race: ## run every test under the race detector
 	$(GO) test -race -short ./...

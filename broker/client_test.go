@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -152,6 +153,9 @@ func TestInitProducerID(t *testing.T) {
 func kcat(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("kcat")
+	if err != nil && os.Getenv("KBENCH_REQUIRE_KCAT") != "" {
+		t.Fatal("kcat is required here and not installed")
+	}
 	if err != nil {
 		t.Skip("SKIPPED: kcat is not installed; apt-get install kcat runs this test")
 	}
