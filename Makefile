@@ -45,6 +45,9 @@ sim: ## simulate the Raft machines under faults, SEEDS seeds
 teeth: ## plant bugs one at a time; each must be found by a named invariant
 	$(GO) test -tags teeth ./internal/sim -run 'TestTeeth' -count=1 -v
 
+images: build ## build the images of the docker provider and print their names
+	$(GO) run ./docker/build -node bin/kbench
+
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
 
