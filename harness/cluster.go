@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kbench/harness/provider"
+	"kbench/internal/checker"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -23,6 +26,8 @@ type cluster struct {
 
 	mu       sync.Mutex
 	excluded map[kafka.BrokerID]bool // stopped, killed or paused by a fault
+	starts   map[kafka.BrokerID]int  // how often a fault started the node again
+	seen     []checker.Observation   // what brokers served at health gates
 }
 
 // node is one broker or controller with the process that holds it.
@@ -41,7 +46,7 @@ var errUnknownNode = errors.New("no such node in the cluster")
 // startCluster launches every member and does not wait for it. On an error
 // what was started is left to the provider's Close.
 func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
-	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}}
+	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, starts: map[kafka.BrokerID]int{}}
 	for _, m := range members {
 		proc, err := p.Launch(ctx, m.cfg)
 		if err != nil {
@@ -118,6 +123,9 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 	if back {
 		c.exclude(n, false)
 	}
+	if f == workloads.FaultStart {
+		c.started(n)
+	}
 	return sent, nil
 }
 
@@ -145,6 +153,36 @@ func (c *cluster) exclude(n *node, out bool) {
 			c.excluded[other.id] = out
 		}
 	}
+}
+
+// started counts a new process of the node.
+func (c *cluster) started(n *node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, other := range c.nodes {
+		if other.proc == n.proc {
+			c.starts[other.id]++
+		}
+	}
+}
+
+// maxObservations bounds what is kept of all health gates of a cell.
+const maxObservations = 1_000_000
+
+// observe keeps a sample of what a broker served.
+func (c *cluster) observe(id kafka.BrokerID, m *kmsg.MetadataResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) < maxObservations {
+		c.seen = append(c.seen, observed(id, c.starts[id], m)...)
+	}
+}
+
+// observations gives what was kept so far.
+func (c *cluster) observations() []checker.Observation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.seen)
 }
 
 // Exited implements workloads.Cluster.

@@ -31,10 +31,12 @@ func (c *cluster) inspect(ctx context.Context) (view, error) {
 	}
 	var first view
 	for i, b := range c.Brokers() {
-		v, err := lookAt(ctx, b.Addr, nil)
+		m, err := fetchMetadata(ctx, b.Addr, nil)
 		if err != nil {
 			return view{}, err
 		}
+		c.observe(b.ID, m)
+		v := summarise(m)
 		if missing := c.missingFrom(v.brokers); len(missing) > 0 {
 			return v, fmt.Errorf("broker %d does not know %v yet", b.ID, missing)
 		}

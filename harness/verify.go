@@ -38,7 +38,7 @@ func (run *cellRun) verify(ctx context.Context) error {
 
 // gather collects everything that is judged.
 func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
-	h := checker.History{Operations: run.rec.history()}
+	h := checker.History{Operations: run.rec.history(), Observations: run.cluster.observations()}
 	for _, b := range run.cluster.Brokers() {
 		m, err := fetchMetadata(ctx, b.Addr, nil)
 		if err != nil {

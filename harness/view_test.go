@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -47,6 +48,41 @@ func TestDigestSeesEveryDifference(t *testing.T) {
 		if summarise(answer(change)).digest == same.digest {
 			t.Errorf("the digest does not see another %s", what)
 		}
+	}
+}
+
+func TestObservedSampleStaysComparable(t *testing.T) {
+	grown := func(topics int) map[string]bool {
+		m := kmsg.NewPtrMetadataResponse()
+		for i := range topics {
+			topic := kmsg.NewMetadataResponseTopic()
+			topic.Topic = kmsg.StringPtr(fmt.Sprintf("t%d", i))
+			topic.TopicID = [16]byte{byte(i), byte(i >> 8), 1}
+			for p := range 100 {
+				part := kmsg.NewMetadataResponseTopicPartition()
+				part.Partition = int32(p)
+				topic.Partitions = append(topic.Partitions, part)
+			}
+			m.Topics = append(m.Topics, topic)
+		}
+		out := map[string]bool{}
+		for _, o := range observed(1, 0, m) {
+			out[fmt.Sprintf("%s-%d", o.Topic, o.Partition)] = true
+		}
+		return out
+	}
+	small, large := grown(100), grown(300)
+	if n := len(large); n < observedSample/4 || n > observedSample*4 {
+		t.Errorf("%d partitions of 30,000 are followed, want about %d", n, observedSample)
+	}
+	kept := 0
+	for name := range small {
+		if large[name] {
+			kept++
+		}
+	}
+	if kept == 0 {
+		t.Error("nothing of the first sample is in the second")
 	}
 }
 
