@@ -139,12 +139,26 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.work,
 	})
-	if want := max(w.Params.Trials, 1); err == nil && run.rec.validTrials(w.Kind) < want {
-		err = fmt.Errorf("workload %s: %d of %d trials are valid", w.Kind, run.rec.validTrials(w.Kind), want)
-		run.faults = append(run.faults, err)
-		return nil // the other workloads can be measured all the same
+	if err != nil {
+		return err
 	}
-	return err
+	if fault := run.short(w); fault != nil {
+		run.faults = append(run.faults, fault) // the other workloads can be measured all the same
+	}
+	return nil
+}
+
+// short is the fault of a workload with fewer valid trials than it should have.
+func (run *cellRun) short(w spec.Workload) error {
+	n, reason := run.rec.validTrials(w.Kind)
+	want := max(w.Params.Trials, 1)
+	switch {
+	case n >= want:
+		return nil
+	case reason == "":
+		return fmt.Errorf("workload %s: %d of %d trials are valid", w.Kind, n, want)
+	}
+	return fmt.Errorf("workload %s: %d of %d trials are valid; the last that is not: %s", w.Kind, n, want, reason)
 }
 
 // down removes the cluster; an interrupt does not cut it short.

@@ -231,7 +231,10 @@ func (c *cluster) find(id kafka.BrokerID) (*node, error) {
 	return nil, fmt.Errorf("node %d: %w", id, errUnknownNode)
 }
 
-// poll calls try until it gives no error, with pauses that grow with what a
+// final is an error that trying again does not mend.
+type final struct{ error }
+
+// poll calls try until it gives no error or a final one, with pauses that grow with what a
 // try costs, so that looking does not become the load. ctx bounds it; its
 // error says what was missing last.
 func poll(ctx context.Context, what string, try func(context.Context) error) error {
@@ -241,6 +244,9 @@ func poll(ctx context.Context, what string, try func(context.Context) error) err
 		err := try(ctx)
 		if err == nil {
 			return nil
+		}
+		if over, ok := errors.AsType[final](err); ok {
+			return fmt.Errorf("wait until %s: %w", what, over.error)
 		}
 		select {
 		case <-ctx.Done():

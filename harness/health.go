@@ -13,9 +13,16 @@ import (
 	"kbench/workloads"
 )
 
-// WaitHealthy implements workloads.Cluster.
+// WaitHealthy implements workloads.Cluster. It does not wait for a process that
+// has exited: whoever stops one starts it before asking, so this one ended
+// unasked and nothing brings it back.
 func (c *cluster) WaitHealthy(ctx context.Context) error {
 	return poll(ctx, "the cluster is healthy", func(ctx context.Context) error {
+		for _, proc := range append(c.processes(), c.store.nodes...) {
+			if !proc.Running() {
+				return final{fmt.Errorf("%s has exited, and no fault of this run had ended it; the end of nodes/*/%s.log may say why", proc.Name(), proc.Name())}
+			}
+		}
 		_, err := c.inspect(ctx)
 		return err
 	})
@@ -24,11 +31,6 @@ func (c *cluster) WaitHealthy(ctx context.Context) error {
 // inspect looks at every broker once. Its error says what is not healthy; the
 // view is that of the first broker.
 func (c *cluster) inspect(ctx context.Context) (view, error) {
-	for _, proc := range c.processes() {
-		if !proc.Running() {
-			return view{}, fmt.Errorf("%s has exited", proc.Name())
-		}
-	}
 	var first view
 	for i, b := range c.Brokers() {
 		m, err := fetchMetadata(ctx, b.Addr, nil)

@@ -31,12 +31,13 @@ type recorder struct {
 	acked    []checker.Operation
 	faults   int // invalid trials, but for those whose generator slipped
 	slips    int
-	valid    map[string]int // valid trials by workload
+	valid    map[string]int    // valid trials by workload
+	reason   map[string]string // why the last invalid trial of a workload was one
 	err      error
 }
 
 func newRecorder(w *results.Writer, cell string, repeat int) *recorder {
-	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[string]*results.Recorder{}, valid: map[string]int{}}
+	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[string]*results.Recorder{}, valid: map[string]int{}, reason: map[string]string{}}
 }
 
 // begin says which workload the following records belong to.
@@ -122,6 +123,9 @@ func (r *recorder) Trial(t workloads.Trial) {
 	default:
 		r.faults++
 	}
+	if !t.Valid {
+		r.reason[t.Workload] = t.Reason
+	}
 	r.release(t.Valid)
 	data := map[string]any{"how": t.How, "valid": t.Valid, "endNs": t.EndNs}
 	if t.Reason != "" {
@@ -197,11 +201,12 @@ func (r *recorder) tally() (valid, invalid, slipped int, err error) {
 	return valid, r.faults, r.slips, r.err
 }
 
-// validTrials gives the valid trials of one workload.
-func (r *recorder) validTrials(workload string) int {
+// validTrials gives the valid trials of one workload, and why the last of the
+// others was not one.
+func (r *recorder) validTrials(workload string) (n int, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.valid[workload]
+	return r.valid[workload], r.reason[workload]
 }
 
 func nodeName(id kafka.BrokerID) string {
