@@ -25,6 +25,7 @@ func (d *decoder) settle() {
 		}
 	}
 	d.checkDoubles()
+	d.checkWorkloadDoubles()
 	d.checkVariants()
 	d.checkThresholds()
 	if n := d.countCells(); n > maxCells {
@@ -46,6 +47,19 @@ func (d *decoder) countCells() int {
 		}
 	}
 	return n
+}
+
+// checkWorkloadDoubles finds a kind that is listed twice: its figures have one
+// row, and two ways of making a fault must not be pooled in it.
+func (d *decoder) checkWorkloadDoubles() {
+	seen := make(map[string]Place)
+	for i, w := range d.spec.Workloads {
+		if before, double := seen[w.Kind]; double {
+			d.fault(w.at, fmt.Sprintf("workloads[%d]", i), fmt.Sprintf("%s is also listed on %s", w.Kind, nearby(before, w.at)), "keep one here and run the other from a spec of its own")
+			continue
+		}
+		seen[w.Kind] = w.at
+	}
 }
 
 // checkDoubles finds settings that are given a value in two places.
