@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -166,7 +167,8 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(cmd.OutOrStdout(), rep.Text()); err != nil {
+	// A reader that has seen enough changes no verdict.
+	if _, err := fmt.Fprint(cmd.OutOrStdout(), rep.Text()); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("print the result table: %w", err)
 	}
 	if !quiet {

@@ -8,12 +8,19 @@ import (
 	"syscall"
 )
 
-// untilSignal gives a context that the first SIGINT or SIGTERM ends, and the
-// signal that did. A second signal ends the process at once.
+// untilSignal gives a context that the first SIGINT, SIGTERM or SIGHUP ends, and
+// the signal that did. A second one ends the process at once. A SIGHUP that
+// nohup had ignored stays ignored; SIGPIPE is an error of the write and no more,
+// so that `kbench run 2>&1 | head` leaves nothing behind.
 func untilSignal(parent context.Context) (ctx context.Context, signalled func() os.Signal, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	pipes := make(chan os.Signal, 1) // nobody reads it
+	signal.Notify(pipes, syscall.SIGPIPE)
 	var got atomic.Value
 	stopped := make(chan struct{})
 	ended := make(chan struct{})
@@ -37,6 +44,7 @@ func untilSignal(parent context.Context) (ctx context.Context, signalled func() 
 			return s
 		}, func() {
 			signal.Stop(signals)
+			signal.Stop(pipes)
 			close(stopped)
 			<-ended
 			cancel()

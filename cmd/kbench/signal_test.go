@@ -73,7 +73,7 @@ func TestSignalsKeepWhatWasMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: starts real clusters")
 	}
-	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for sig, code := range map[syscall.Signal]int{syscall.SIGHUP: 129, syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		t.Run(sig.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			cmd, stderr := startRun(t, dir, "trial 2/50")
@@ -95,6 +95,39 @@ func TestSignalsKeepWhatWasMeasured(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// TestAReaderThatLeavesEndsNoRun: `kbench run 2>&1 | head -1` runs to its end.
+func TestAReaderThatLeavesEndsNoRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: starts a real cluster")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), self, "run", "--targets", "zk", "--store", "embedded", "--provider", "process",
+		"--partitions", "200", "--workloads", "controlled-shutdown", "--trials", "1",
+		"--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data"))
+	cmd.Env = append(os.Environ(), asKbench+"=1")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	err = cmd.Run()
+	_ = w.Close()
+	if cmd.ProcessState.ExitCode() < 0 {
+		t.Fatalf("kbench was ended: %v", err)
+	}
+	if _, err := results.Open(filepath.Join(dir, "out")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "data")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
