@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -33,9 +36,23 @@ Providers start it; it can be run by hand too. SIGTERM is a controlled shutdown.
 			node.Lifeline(func() { os.Exit(exitInvalid) })
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
-			return node.Run(ctx, cfg, slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
+			return runNode(ctx, cfg, slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "the node's configuration, JSON")
 	return cmd
+}
+
+// runNode runs a node. An address that it cannot have is bad input; then a data
+// directory that it had to create goes again.
+func runNode(ctx context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
+	_, statErr := os.Stat(cfg.DataDir)
+	err := node.Run(ctx, cfg, log)
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return err
+	}
+	if errors.Is(statErr, fs.ErrNotExist) {
+		err = errors.Join(err, os.RemoveAll(cfg.DataDir))
+	}
+	return badInput(err)
 }
