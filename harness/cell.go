@@ -41,7 +41,7 @@ type cellRun struct {
 // live runs the phases in order. Teardown comes last and always, with a
 // deadline of its own, after everything was written.
 func (run *cellRun) live(ctx context.Context) (err error) {
-	name := fmt.Sprintf("%s-%d-%s", run.started.UTC().Format("20060102t150405"), run.n, run.spec.Target)
+	name := clusterName(run.started, run.n, run.spec.Target)
 	run.phase("up")
 	run.provider, err = run.Open(ctx, name)
 	if err != nil {
@@ -61,6 +61,13 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 		}
 	}
 	return run.verify(ctx)
+}
+
+// clusterName names the cluster of a cell as no other run on this machine does,
+// not even one that started in the same second: directories, containers and
+// networks are named after it.
+func clusterName(started time.Time, n int, target spec.Target) string {
+	return fmt.Sprintf("%s-%06x-%d-%s", started.UTC().Format("20060102t150405"), rand.Uint32N(1<<24), n, target)
 }
 
 func (run *cellRun) up(ctx context.Context) error {

@@ -131,3 +131,10 @@ func TestASlippedTrialIsNoFault(t *testing.T) {
 		t.Errorf("verdict %s, notes %q", run.out.Verdict, run.out.Notes)
 	}
 }
+
+func TestRunsOfOneSecondDoNotShareAName(t *testing.T) {
+	now := time.Now()
+	if a, b := clusterName(now, 1, spec.ZK), clusterName(now, 1, spec.ZK); a == b {
+		t.Errorf("both are %s", a)
+	}
+}
