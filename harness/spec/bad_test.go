@@ -64,6 +64,14 @@ func TestFilesThatAreNoSpecs(t *testing.T) {
 	}
 }
 
+// TestEditorsOfWindows: a byte order mark and CR LF are no faults.
+func TestEditorsOfWindows(t *testing.T) {
+	s, err := Parse("crlf.yaml", []byte("\ufeffname: x\r\ntargets: [zk]\r\nworkloads:\r\n  - {kind: propagation}\r\n"))
+	if err != nil || s.Name != "x" {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
 // TestHostileFilesAreQuick: what makes the parser slow is refused first.
 func TestHostileFilesAreQuick(t *testing.T) {
 	for name, unit := range map[string]string{

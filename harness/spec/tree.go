@@ -84,6 +84,7 @@ func readTree(src []byte, place func(line, col int) Place) (*node, Faults) {
 // tabs are named one by one and replaced, so that the faults behind them are
 // found too.
 func untab(src []byte, place func(line, col int) Place) (string, Faults) {
+	src = bytes.TrimPrefix(src, []byte("\ufeff")) // some editors begin a file with it
 	switch {
 	case len(src) > maxBytes:
 		return "", Faults{{At: place(0, 0), What: fmt.Sprintf("the file has more than %d KiB", maxBytes>>10), Cure: "is it a spec?"}}
