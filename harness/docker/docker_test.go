@@ -396,6 +396,13 @@ func openFiles(t *testing.T) int {
 	return len(l)
 }
 
+func TestWrongHostSaysHowToMendIt(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "bogus")
+	if _, err := Ask(t.Context()); err == nil || !strings.Contains(err.Error(), "unset it, or use --provider process") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoEngine(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
 	start := time.Now()

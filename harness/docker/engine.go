@@ -57,7 +57,7 @@ func Ask(ctx context.Context) (string, error) {
 	defer cancel()
 	c, err := client.New(client.FromEnv)
 	if err != nil {
-		return "", fmt.Errorf("DOCKER_HOST or its kin are wrong: %w", err)
+		return "", fmt.Errorf("DOCKER_HOST or its kin are wrong: %w; write DOCKER_HOST=unix:///var/run/docker.sock or unset it, or use --provider process", err)
 	}
 	defer func() { _ = c.Close() }()
 	v, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
