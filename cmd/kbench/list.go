@@ -10,6 +10,7 @@ import (
 
 	"kbench/harness/spec"
 	"kbench/results"
+	"kbench/workloads"
 )
 
 // listings are what `kbench list` knows, in its order.
@@ -22,14 +23,16 @@ var listings = []struct {
 		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
 	}},
 	{"workloads", func(w io.Writer) {
-		names, docs := spec.WorkloadKinds()
-		for i := range names {
-			rows(w, names[i], docs[i])
+		for _, k := range workloads.All() {
+			rows(w, k.Kind, k.Doc)
+			for _, p := range k.Params {
+				rows(w, "  "+p.Name, paramDoc(p))
+			}
 		}
 	}},
 	{"metrics", func(w io.Writer) {
 		for _, m := range results.Metrics() {
-			rows(w, m.Name, fmt.Sprintf("%s (workload %s, headline %s)", m.Doc, m.Workload, m.Headline))
+			rows(w, m.Name, fmt.Sprintf("%s (workload %s, headline %s)", m.Doc, strings.Join(measurers(m.Name), ", "), m.Headline))
 			for _, p := range m.Phases {
 				rows(w, "  "+m.Name+"."+p.Name, p.Doc)
 			}
@@ -54,6 +57,31 @@ var listings = []struct {
 		rows(w, "embedded", "the embedded server: single, not replicated")
 		rows(w, "auto", "a real ZooKeeper where one is to be had, else the embedded server")
 	}},
+}
+
+// paramDoc is the line on a parameter of a workload.
+func paramDoc(p workloads.Param) string {
+	if len(p.Choices) > 0 {
+		return fmt.Sprintf("%s: %s (default %s)", p.Doc, strings.Join(p.Choices, ", "), p.Default)
+	}
+	if p.Name == "rate" || p.Name == "probe.rate" { // as a spec writes it
+		p.Default, p.Min, p.Max = p.Default+"/s", p.Min+"/s", p.Max+"/s"
+	}
+	if p.Default == "" {
+		return fmt.Sprintf("%s (%s to %s)", p.Doc, p.Min, p.Max)
+	}
+	return fmt.Sprintf("%s (default %s, %s to %s)", p.Doc, p.Default, p.Min, p.Max)
+}
+
+// measurers are the kinds of workload that give samples of a metric.
+func measurers(metric string) []string {
+	var kinds []string
+	for _, k := range workloads.All() {
+		if results.Measures(k.Kind, metric) {
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	return kinds
 }
 
 func rows(w io.Writer, name, doc string) { _, _ = fmt.Fprintf(w, "  %s\t%s\n", name, doc) }

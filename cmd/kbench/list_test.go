@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestListNamesParameters: what a spec may write is found without its schema,
+// and a metric with every workload that measures it.
+func TestListNamesParameters(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"list"}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	for _, want := range []string{
+		"how the fault is made: kill, pause", "(default 20/s, 0.01/s to 100000/s)",
+		"(workload controlled-shutdown, broker-failure, controller-failover, headline partition)",
+	} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, stdout.String())
+		}
+	}
+}
