@@ -19,6 +19,8 @@ const (
 	upTimeout     = 3 * time.Minute
 	verifyTimeout = 5 * time.Minute
 	downTimeout   = time.Minute
+	// salvageTimeout bounds the look at a cluster that is not whole any more.
+	salvageTimeout = 30 * time.Second
 	// createFloor is the slowest creation that is waited for, partitions/s.
 	createFloor = 200
 )
@@ -57,7 +59,7 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 	}
 	for _, w := range run.spec.Workloads {
 		if err := run.drive(ctx, w); err != nil {
-			return err
+			return errors.Join(err, run.salvage(ctx))
 		}
 	}
 	return run.verify(ctx)

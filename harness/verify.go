@@ -24,6 +24,24 @@ func (run *cellRun) verify(ctx context.Context) error {
 	if err := run.cluster.WaitHealthy(ctx); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
+	return run.check(ctx)
+}
+
+// salvage judges a cell that a workload could not finish by what can still be
+// asked: a node that is gone serves nothing, but what was acknowledged must be
+// with the others. An interrupt leaves no time for it.
+func (run *cellRun) salvage(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, salvageTimeout, fmt.Errorf("not within %s", salvageTimeout))
+	defer cancel()
+	run.phase("verify")
+	return run.check(ctx)
+}
+
+// check gathers the history, judges it and keeps it.
+func (run *cellRun) check(ctx context.Context) error {
 	h, err := run.gather(ctx)
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -40,6 +58,9 @@ func (run *cellRun) verify(ctx context.Context) error {
 func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 	h := checker.History{Operations: run.rec.history(), Observations: run.cluster.observations()}
 	for _, b := range run.cluster.Brokers() {
+		if !b.Live {
+			continue
+		}
 		m, err := fetchMetadata(ctx, b.Addr, nil)
 		if err != nil {
 			return h, err
