@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -145,7 +146,14 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	if !f.quiet {
 		o.Say, o.Progress = view.Line, view.Update
 	}
+	unhook := context.AfterFunc(ctx, func() {
+		if f.quiet {
+			return
+		}
+		view.Line("the trial is ended and what was measured is written; a second signal ends at once and leaves the rest to kbench clean")
+	})
 	outcome, err := harness.Run(ctx, o)
+	unhook()
 	view.Close()
 	if err != nil {
 		return errors.Join(err, signalExit(signalled()))
