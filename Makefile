@@ -36,7 +36,7 @@ fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; for f in $$(grep -rl --include='*_test.go' '^func Fuzz' . ); do \
 	  for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
 	    echo "== $$(dirname $$f) $$t"; \
-	    $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME); \
+	    $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 	  done; done
 
 sim: ## simulate the Raft machines under faults, SEEDS seeds
