@@ -9,48 +9,35 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
-	"kbench/harness/provider"
+	"kbench/harness/child"
 	"kbench/internal/nodeconfig"
-	"kbench/internal/trace"
 )
 
 // Node is one child process.
 type Node struct {
-	name   string
-	dir    string
-	binary string
-	args   []string
-	env    []string
-
-	mu       sync.Mutex
-	cmd      *exec.Cmd
+	*child.Process
+	dir      string
+	binary   string
+	args     []string
+	env      []string
 	lifeline *os.File // our write end, closed when the child has exited
-	exited   chan struct{}
-	exitNs   int64
-	exitCode int
 }
-
-// Name implements provider.Node.
-func (n *Node) Name() string { return n.name }
 
 // Start implements provider.Node.
 func (n *Node) Start(context.Context) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.runningLocked() {
-		return fmt.Errorf("start %s: it is still running", n.name)
+	if n.Running() {
+		return fmt.Errorf("start %s: %w", n.Name(), child.ErrRunning)
 	}
 	log, err := os.OpenFile(n.file("node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("start %s: %w", n.name, err)
+		return fmt.Errorf("start %s: %w", n.Name(), err)
 	}
 	defer func() { _ = log.Close() }()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("start %s: %w", n.name, err)
+		return fmt.Errorf("start %s: %w", n.Name(), err)
 	}
 	cmd := exec.Command(n.binary, n.args...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -58,80 +45,14 @@ func (n *Node) Start(context.Context) error {
 	cmd.ExtraFiles = []*os.File{r}
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = provider.StartNice(cmd)
+	n.lifeline = w
+	err = n.Launch(cmd, func() { _ = w.Close() })
 	_ = r.Close()
 	if err != nil {
 		_ = w.Close()
-		return fmt.Errorf("start %s: %w", n.name, err)
+		return fmt.Errorf("start %s: %w", n.Name(), err)
 	}
-	n.cmd, n.lifeline, n.exited = cmd, w, make(chan struct{})
-	go n.reap(cmd, w, n.exited)
-	return writePID(n.file("pid"), cmd.Process.Pid)
-}
-
-func (n *Node) reap(cmd *exec.Cmd, lifeline *os.File, exited chan struct{}) {
-	_ = cmd.Wait()
-	now := trace.Now()
-	_ = lifeline.Close()
-	n.mu.Lock()
-	n.exitNs, n.exitCode = now, cmd.ProcessState.ExitCode()
-	n.mu.Unlock()
-	close(exited)
-}
-
-// Signal implements provider.Node.
-func (n *Node) Signal(_ context.Context, s provider.Signal) (int64, error) {
-	sig, ok := map[provider.Signal]syscall.Signal{
-		provider.Term: syscall.SIGTERM, provider.Kill: syscall.SIGKILL,
-		provider.Pause: syscall.SIGSTOP, provider.Resume: syscall.SIGCONT,
-	}[s]
-	if !ok {
-		return 0, fmt.Errorf("signal %s: %q is not known", n.name, s)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.runningLocked() {
-		return 0, fmt.Errorf("signal %s: it has exited", n.name)
-	}
-	now := trace.Now()
-	if err := n.cmd.Process.Signal(sig); err != nil {
-		return 0, fmt.Errorf("signal %s: %w", n.name, err)
-	}
-	return now, nil
-}
-
-// Wait implements provider.Node.
-func (n *Node) Wait(ctx context.Context) (int64, int, error) {
-	n.mu.Lock()
-	exited := n.exited
-	n.mu.Unlock()
-	select {
-	case <-exited:
-	case <-ctx.Done():
-		return 0, 0, fmt.Errorf("wait for the exit of %s: %w", n.name, ctx.Err())
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.exitNs, n.exitCode, nil
-}
-
-// Running implements provider.Node.
-func (n *Node) Running() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.runningLocked()
-}
-
-func (n *Node) runningLocked() bool {
-	if n.exited == nil {
-		return false
-	}
-	select {
-	case <-n.exited:
-		return false
-	default:
-		return true
-	}
+	return nil
 }
 
 // Trace implements provider.Node.
@@ -147,7 +68,7 @@ func (n *Node) Trace(context.Context) (io.ReadCloser, error) {
 func (n *Node) Collect(_ context.Context, dir string) error {
 	var errs []error
 	for from, to := range map[string]string{"node.log": ".log", "trace.jsonl": ".trace.jsonl", "metrics.jsonl": ".metrics.jsonl"} {
-		err := copyFile(n.file(from), filepath.Join(dir, n.name+to))
+		err := copyFile(n.file(from), filepath.Join(dir, n.Name()+to))
 		if !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -108,7 +108,7 @@ func TestTermRestartKill(t *testing.T) {
 func TestPauseStopsTheProcess(t *testing.T) {
 	n := launch(t, newProvider(t), "a")
 	state := func() string {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.Pid()))
 		_, rest, _ := strings.Cut(string(b), ") ")
 		return rest[:1]
 	}
@@ -205,7 +205,7 @@ func TestNodesRunAtLowerPriority(t *testing.T) {
 		_, rest, _ := strings.Cut(string(b), ") ")
 		return strings.Fields(rest)[16] // field 19, nice
 	}
-	if node, own := stat(n.cmd.Process.Pid), stat(os.Getpid()); node == own {
+	if node, own := stat(n.Pid()), stat(os.Getpid()); node == own {
 		t.Errorf("the node runs at nice %s as the generator does", node)
 	}
 }

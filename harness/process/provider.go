@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kbench/harness/child"
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
 	"kbench/internal/nodeconfig"
@@ -83,7 +84,7 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 		return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
 	}
 	n := &Node{
-		name: cfg.Name, dir: dir, binary: p.cfg.Binary, env: p.cfg.Env,
+		Process: child.New(cfg.Name, filepath.Join(dir, "pid")), dir: dir, binary: p.cfg.Binary, env: p.cfg.Env,
 		args: append(append([]string{}, p.cfg.Args...), "--config", file),
 	}
 	if err := n.Start(ctx); err != nil {
@@ -139,7 +140,7 @@ func (p *Provider) Close(ctx context.Context) error {
 	defer cancel()
 	for _, n := range nodes {
 		if _, _, err := n.Wait(wait); err != nil {
-			errs = append(errs, fmt.Errorf("%s did not end after SIGKILL: %w", n.name, err))
+			errs = append(errs, fmt.Errorf("%s did not end after SIGKILL: %w", n.Name(), err))
 		}
 	}
 	for _, end := range extra {

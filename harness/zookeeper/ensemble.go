@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kbench/harness/child"
 	"kbench/harness/provider"
 )
 
@@ -125,11 +126,11 @@ func (e *Ensemble) look(ctx context.Context) (string, error) {
 	leaders := 0
 	for _, s := range e.servers {
 		if !s.Running() {
-			return "", fmt.Errorf("%s has exited with code %d (-1 is a signal); its log ends: %s", s.name, s.code(), s.logTail())
+			return "", fmt.Errorf("%s has exited with code %d (-1 is a signal); its log ends: %s", s.Name(), s.Code(), s.logTail())
 		}
 		st, err := Ask(ctx, s.addr)
 		if err != nil {
-			return fmt.Sprintf("%s: %v", s.name, err), nil
+			return fmt.Sprintf("%s: %v", s.Name(), err), nil
 		}
 		if st.Mode == "leader" || st.Mode == "standalone" {
 			leaders++
@@ -184,7 +185,7 @@ func (e *Ensemble) Close(ctx context.Context) error {
 		}
 	}
 	for _, s := range e.servers {
-		if s.exited != nil {
+		if s.Pid() != 0 {
 			if _, _, err := s.Wait(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%w after SIGKILL", err))
 				continue
@@ -205,7 +206,8 @@ func (e *Ensemble) configure(cfg Config) error {
 		}
 		name := fmt.Sprintf("zookeeper-%d", i+1)
 		s := &Server{
-			name: name, dir: filepath.Join(cfg.Dir, name), java: cfg.Java,
+			Process: child.New(name, filepath.Join(cfg.Dir, name, "pid")),
+			dir:     filepath.Join(cfg.Dir, name), java: cfg.Java,
 			addr: fmt.Sprintf("%s:%d", cfg.Host, port),
 		}
 		e.servers = append(e.servers, s)
@@ -224,7 +226,7 @@ func (e *Ensemble) configure(cfg Config) error {
 	}
 	for i, s := range e.servers {
 		if err := s.configure(cfg, i+1, quorum.String()); err != nil {
-			return fmt.Errorf("configure %s: %w", s.name, err)
+			return fmt.Errorf("configure %s: %w", s.Name(), err)
 		}
 	}
 	return nil

@@ -149,7 +149,7 @@ func TestEnsemble(t *testing.T) {
 		}
 		var pids []int
 		for _, s := range e.servers {
-			pids = append(pids, s.pid)
+			pids = append(pids, s.Pid())
 		}
 		// The last is paused: the end must not wait for it.
 		if _, err := e.servers[size-1].Signal(ctx, provider.Pause); err != nil {
