@@ -19,6 +19,7 @@ const (
 	upTimeout     = 3 * time.Minute
 	verifyTimeout = 5 * time.Minute
 	downTimeout   = time.Minute
+	settleTimeout = 20 * time.Second
 	// salvageTimeout bounds the look at a cluster that is not whole any more.
 	salvageTimeout = 30 * time.Second
 	// createFloor is the slowest creation that is waited for, partitions/s.

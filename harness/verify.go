@@ -40,13 +40,34 @@ func (run *cellRun) salvage(ctx context.Context) error {
 	return run.check(ctx)
 }
 
-// check gathers the history, judges it and keeps it.
+// errUnsettled says that a look at the cluster did not satisfy the checker.
+var errUnsettled = errors.New("an invariant does not hold")
+
+// check gathers the history, judges it and keeps it. What was acknowledged a
+// moment ago may be on its way still: an idle quorum tells brokers of the high
+// watermark with its next record. So a look that fails is repeated, for
+// settleTimeout at most; what is lost stays lost, and epochs that went back
+// stay in the history.
 func (run *cellRun) check(ctx context.Context) error {
-	h, err := run.gather(ctx)
-	if err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, fmt.Errorf("not within %s", settleTimeout))
+	defer cancel()
+	var h checker.History
+	var verdict checker.Verdict
+	err := poll(ctx, "the cluster has settled", func(ctx context.Context) error {
+		next, err := run.gather(ctx)
+		if err != nil {
+			return err
+		}
+		h, verdict = next, checker.Check(next)
+		if !verdict.OK() {
+			return errUnsettled
+		}
+		return nil
+	})
+	if verdict == nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	for _, r := range checker.Check(h) {
+	for _, r := range verdict {
 		run.out.Checks = append(run.out.Checks, results.Check{
 			Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More,
 		})
