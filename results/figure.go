@@ -221,30 +221,29 @@ func medianRanks(n int64) (lo, hi int64, ok bool) {
 	return lo, hi, lo >= 1 && hi <= n && ci.Confidence >= Confidence
 }
 
-// side is one column group of a report: a target with or without a variant.
-type side struct{ target, variant string }
-
-func (s side) String() string {
-	if s.variant == "" || s.variant == "base" {
-		return s.target
+// Side names the column group of a report in which the cell stands: its
+// target, with the variant where one applies.
+func (c Cell) Side() string {
+	if c.Variant == "" || c.Variant == "base" {
+		return c.Target
 	}
-	return s.target + " " + s.variant
+	return c.Target + " " + c.Variant
 }
 
-// sides lists the targets and variants of a run in the order of its cells.
-func sides(cells []Cell) []side {
-	var out []side
+// Sides lists the sides of a run in the order of its cells.
+func Sides(cells []Cell) []string {
+	var out []string
 	for _, c := range cells {
-		if s := (side{c.Target, c.Variant}); !slices.Contains(out, s) {
+		if s := c.Side(); !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// pointLabel writes a cell's point of the sweep: 10k where partitions are the
-// only axis, else "partitions=10k brokers=5".
-func (c Cell) pointLabel() string {
+// PointLabel writes the cell's point of the sweep: 10k where partitions are
+// the only axis, else "partitions=10k brokers=5".
+func (c Cell) PointLabel() string {
 	if len(c.Point) == 0 {
 		return count(c.Partitions)
 	}
@@ -258,14 +257,14 @@ func (c Cell) pointLabel() string {
 	return strings.Join(parts, " ")
 }
 
-// points lists the labels of the sweep's points in the order of the cells, by
+// Points lists the labels of the sweep's points in the order of the cells, by
 // partitions where they differ.
-func points(cells []Cell) []string {
+func Points(cells []Cell) []string {
 	sorted := slices.Clone(cells)
 	slices.SortStableFunc(sorted, func(a, b Cell) int { return cmp.Compare(a.Partitions, b.Partitions) })
 	var out []string
 	for _, c := range sorted {
-		if p := c.pointLabel(); !slices.Contains(out, p) {
+		if p := c.PointLabel(); !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

@@ -104,6 +104,18 @@ func (t Threshold) meant(c Cell) bool {
 	return true
 }
 
+// String says what became of a threshold.
+func (o Outcome) String() string {
+	switch {
+	case o.Value == nil:
+		return fmt.Sprintf("%s in %s: NO DATA", o.Threshold, o.Cell)
+	case o.Holds:
+		return fmt.Sprintf("%s in %s: holds", o.Threshold, o.Cell)
+	default:
+		return fmt.Sprintf("%s in %s: MISSED", o.Threshold, o.Cell)
+	}
+}
+
 // ExitCode is the process's answer to a run: 0 valid and all thresholds held,
 // 1 a threshold missed, 3 invalid, inconclusive or a threshold without data.
 func (m Manifest) ExitCode() int {

@@ -27,6 +27,10 @@ const (
 	LatestLink    = "latest"
 )
 
+// ReportNames are the derived files of a run folder: JSON, Markdown and HTML.
+// They are made anew at any time, so that the manifest does not list them.
+var ReportNames = []string{"report.json", "report.md", "report.html"}
+
 const manifestName = "manifest.json"
 
 // Writer writes one run folder: under a temporary name until Commit. Its
@@ -377,7 +381,7 @@ func listFiles(dir string) ([]File, error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == manifestName || rel == lockName || slices.Contains(reportNames, rel) {
+		if err != nil || rel == manifestName || rel == lockName || slices.Contains(ReportNames, rel) {
 			return err
 		}
 		size, sum, err := digestFile(path)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kbench/results"
+	"kbench/results/report"
 )
 
 var rewriteReadme = flag.Bool("rewrite-readme", false, "write the result table of the README anew from its run folder")
@@ -50,7 +51,7 @@ func TestReadmeTable(t *testing.T) {
 	if r.Manifest.Verdict != results.Valid {
 		t.Errorf("the README shows a run that is %s", r.Manifest.Verdict)
 	}
-	rep, err := results.NewReport(r)
+	rep, err := report.New(r)
 	if err != nil {
 		t.Fatal(err)
 	}

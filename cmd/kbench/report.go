@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/results"
+	"kbench/results/report"
 )
 
 func newReport() *cobra.Command {
@@ -57,7 +58,7 @@ func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
 	} else {
 		out = r.Dir
 	}
-	if err := results.WriteReports(r, out); err != nil {
+	if err := report.Write(r, out); err != nil {
 		return err
 	}
 	b, err := reportForm(r, "text")
@@ -72,7 +73,7 @@ func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
 }
 
 func reportForm(r *results.Run, format string) ([]byte, error) {
-	rep, err := results.NewReport(r)
+	rep, err := report.New(r)
 	if err != nil {
 		return nil, err
 	}

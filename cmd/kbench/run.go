@@ -15,6 +15,7 @@ import (
 	"kbench/harness/live"
 	"kbench/harness/spec"
 	"kbench/results"
+	"kbench/results/report"
 )
 
 const runLong = `Run builds each cell of the spec (target, variant, point of the sweep), drives
@@ -168,10 +169,10 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := results.WriteReports(r, dir); err != nil {
+	if err := report.Write(r, dir); err != nil {
 		return err
 	}
-	rep, err := results.NewReport(r)
+	rep, err := report.New(r)
 	if err != nil {
 		return err
 	}

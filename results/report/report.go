@@ -1,4 +1,4 @@
-package results
+package report
 
 import (
 	"cmp"
@@ -9,19 +9,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"kbench/results"
 )
 
 // Report is what every form of report shows: report.json is this struct, a
 // documented contract. Fields are added, never changed in meaning, within a
 // schema version.
 type Report struct {
-	Format        string      `json:"format"` // "kbench-report"
-	SchemaVersion int         `json:"schemaVersion"`
-	Run           Manifest    `json:"run"`
-	Sides         []string    `json:"sides"`  // targets and variants, in the order of reports
-	Points        []string    `json:"points"` // of the sweep
-	CellPoint     []CellPlace `json:"cellPlaces"`
-	Figures       []Figure    `json:"figures"`
+	Format        string           `json:"format"` // "kbench-report"
+	SchemaVersion int              `json:"schemaVersion"`
+	Run           results.Manifest `json:"run"`
+	Sides         []string         `json:"sides"`  // targets and variants, in the order of reports
+	Points        []string         `json:"points"` // of the sweep
+	CellPoint     []CellPlace      `json:"cellPlaces"`
+	Figures       []results.Figure `json:"figures"`
 }
 
 // CellPlace says in which column and row group a cell's figures stand.
@@ -31,18 +33,19 @@ type CellPlace struct {
 	Point string `json:"point"`
 }
 
-// NewReport describes a run.
-func NewReport(r *Run) (*Report, error) {
+// New describes a run.
+func New(r *results.Run) (*Report, error) {
 	figs, err := r.Figures()
 	if err != nil {
 		return nil, err
 	}
-	rep := &Report{Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest, Points: points(r.Manifest.Cells), Figures: figs}
-	for _, s := range sides(r.Manifest.Cells) {
-		rep.Sides = append(rep.Sides, s.String())
+	cells := r.Manifest.Cells
+	rep := &Report{
+		Format: "kbench-report", SchemaVersion: results.SchemaVersion, Run: r.Manifest,
+		Sides: results.Sides(cells), Points: results.Points(cells), Figures: figs,
 	}
-	for _, c := range r.Manifest.Cells {
-		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, side{c.Target, c.Variant}.String(), c.pointLabel()})
+	for _, c := range cells {
+		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, c.Side(), c.PointLabel()})
 	}
 	return rep, nil
 }
@@ -56,7 +59,7 @@ func (rep *Report) JSON() ([]byte, error) {
 // block is one metric as a table: rows of phase and point, a group of columns
 // for each side.
 type block struct {
-	metric   Metric
+	metric   results.Metric
 	workload string
 	rows     []blockRow
 }
@@ -70,10 +73,10 @@ func (b block) title() string {
 }
 
 type blockRow struct {
-	phase    Phase
+	phase    results.Phase
 	headline bool
 	point    string
-	cells    []*Figure // by side; nil where nothing was measured
+	cells    []*results.Figure // by side; nil where nothing was measured
 }
 
 // blocks arranges the figures, metrics and phases in the catalogue's order.
@@ -82,7 +85,7 @@ func (rep *Report) blocks() []block {
 	for _, p := range rep.CellPoint {
 		place[p.Cell] = p
 	}
-	at := make(map[[5]string]*Figure)
+	at := make(map[[5]string]*results.Figure)
 	var order [][2]string // metric and workload
 	for i := range rep.Figures {
 		f := &rep.Figures[i]
@@ -96,7 +99,7 @@ func (rep *Report) blocks() []block {
 	slices.SortStableFunc(order, func(a, b [2]string) int { return cmp.Compare(metricIndex(a[0]), metricIndex(b[0])) })
 	var out []block
 	for _, k := range order {
-		m, _, _ := FindMetric(k[0])
+		m, _, _ := results.FindMetric(k[0])
 		b := block{metric: m, workload: k[1]}
 		for _, ph := range m.Phases {
 			for _, point := range rep.Points {
@@ -118,7 +121,7 @@ func (rep *Report) blocks() []block {
 }
 
 func metricIndex(name string) int {
-	return slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
+	return slices.IndexFunc(results.Metrics(), func(m results.Metric) bool { return m.Name == name })
 }
 
 // pointHeader names the column of points.
@@ -132,8 +135,8 @@ func (rep *Report) pointHeader() string {
 }
 
 // stores lists, for each side, where its metadata was.
-func (rep *Report) stores() []Contrast {
-	c := Contrast{What: "metadata store", Values: make(map[string]string)}
+func (rep *Report) stores() []results.Contrast {
+	c := results.Contrast{What: "metadata store", Values: make(map[string]string)}
 	for i, cell := range rep.Run.Cells {
 		s := rep.CellPoint[i].Side
 		if had := c.Values[s]; had == "" {
@@ -142,18 +145,18 @@ func (rep *Report) stores() []Contrast {
 			c.Values[s] = had + "; " + cell.Store
 		}
 	}
-	return []Contrast{c}
+	return []results.Contrast{c}
 }
 
 // contrasts is what differs between the sides, the store first. Contrasts are
 // given by target; a variant has its target's.
-func (rep *Report) contrasts() []Contrast {
+func (rep *Report) contrasts() []results.Contrast {
 	out := rep.stores()
 	for _, d := range rep.Run.Differences {
 		if d.What == out[0].What {
 			continue
 		}
-		c := Contrast{What: d.What, Values: make(map[string]string)}
+		c := results.Contrast{What: d.What, Values: make(map[string]string)}
 		for i, cell := range rep.Run.Cells {
 			c.Values[rep.CellPoint[i].Side] = d.Values[cell.Target]
 		}
@@ -212,26 +215,10 @@ func (rep *Report) remarks() []string {
 	return out
 }
 
-// String says what became of a threshold.
-func (o Outcome) String() string {
-	switch {
-	case o.Value == nil:
-		return fmt.Sprintf("%s in %s: NO DATA", o.Threshold, o.Cell)
-	case o.Holds:
-		return fmt.Sprintf("%s in %s: holds", o.Threshold, o.Cell)
-	default:
-		return fmt.Sprintf("%s in %s: MISSED", o.Threshold, o.Cell)
-	}
-}
-
-// reportNames are the derived files of a run folder: made anew at any time,
-// so that the manifest does not list them.
-var reportNames = []string{"report.json", "report.md", "report.html"}
-
-// WriteReports makes report.json, report.md and report.html in dir, each
-// replaced whole. dir may be the run folder.
-func WriteReports(r *Run, dir string) error {
-	rep, err := NewReport(r)
+// Write makes report.json, report.md and report.html in dir, each replaced
+// whole. dir may be the run folder.
+func Write(r *results.Run, dir string) error {
+	rep, err := New(r)
 	if err != nil {
 		return err
 	}
@@ -247,7 +234,7 @@ func WriteReports(r *Run, dir string) error {
 		return fmt.Errorf("write reports: %w", err)
 	}
 	for i, b := range [][]byte{j, []byte(rep.Markdown()), h} {
-		if err := replaceFile(filepath.Join(dir, reportNames[i]), b); err != nil {
+		if err := replaceFile(filepath.Join(dir, results.ReportNames[i]), b); err != nil {
 			return fmt.Errorf("write reports: %w", err)
 		}
 	}
@@ -255,7 +242,7 @@ func WriteReports(r *Run, dir string) error {
 }
 
 func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), PartialPrefix+"report-*")
+	f, err := os.CreateTemp(filepath.Dir(path), results.PartialPrefix+"report-*")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package results
+package report
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"kbench/results"
 )
 
 // Text is the result table of `kbench run`: plain text without colours.
@@ -141,7 +143,7 @@ func (bl block) hasCI() bool {
 	return false
 }
 
-func figureCells(f *Figure, withCI bool) []any {
+func figureCells(f *results.Figure, withCI bool) []any {
 	out := []any{"-", "-", "-", "-"}
 	ci := any("-")
 	switch {
@@ -153,9 +155,9 @@ func figureCells(f *Figure, withCI bool) []any {
 		if f.Invalid > 0 {
 			n += fmt.Sprintf(" (%d invalid)", f.Invalid)
 		}
-		out = []any{n, FormatValue(f.Min, f.Unit), FormatValue(f.Median, f.Unit), FormatValue(f.Max, f.Unit)}
+		out = []any{n, results.FormatValue(f.Min, f.Unit), results.FormatValue(f.Median, f.Unit), results.FormatValue(f.Max, f.Unit)}
 		if f.MedianLo != nil {
-			ci = FormatValue(*f.MedianLo, f.Unit) + " to " + FormatValue(*f.MedianHi, f.Unit)
+			ci = results.FormatValue(*f.MedianLo, f.Unit) + " to " + results.FormatValue(*f.MedianHi, f.Unit)
 		}
 	}
 	if withCI {

@@ -1,9 +1,11 @@
-package results
+package report
 
 import (
 	"bytes"
 	_ "embed"
 	"html/template"
+
+	"kbench/results"
 )
 
 //go:embed report.html.tmpl
@@ -25,7 +27,7 @@ type htmlView struct {
 type htmlBlock struct {
 	Name, Doc string
 	WithCI    bool
-	Phases    []Phase
+	Phases    []results.Phase
 	Rows      []htmlRow
 }
 

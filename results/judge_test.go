@@ -1,42 +1,13 @@
 package results
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/montanaflynn/stats"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run with -rewrite and read the diff\n%s", path, got)
-	}
-}
 
 // writeComparison makes a run of two targets at two rungs with known truths.
 func writeComparison(t *testing.T, out string, bounds ...string) string {
@@ -107,47 +78,6 @@ func mustOpen(t *testing.T, path string) *Run {
 	return r
 }
 
-func mustReport(t *testing.T, r *Run) *Report {
-	t.Helper()
-	rep, err := NewReport(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
-}
-
-func TestReportForms(t *testing.T) {
-	r := mustOpen(t, writeComparison(t, t.TempDir(), "kraft: recovery.controller.median < 4s", "zk partitions=10k: p99(propagation.last) < 1ms", "unavailability.p99.9 < 1s"))
-	rep := mustReport(t, r)
-	rep.Run.Files = nil // sizes and digests are another test's
-	golden(t, "report.txt", []byte(rep.Text()))
-	golden(t, "report.md", []byte(rep.Markdown()))
-	j, err := rep.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "report.json", j)
-	h, err := rep.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "report.html", h)
-	var back Report
-	if err := json.Unmarshal(j, &back); err != nil || !reflect.DeepEqual(back.Figures, rep.Figures) {
-		t.Errorf("report.json does not come back: %v", err)
-	}
-	for _, f := range rep.Figures {
-		if f.Min > f.Median || f.Median > f.Max || f.MedianLo != nil && (*f.MedianLo > f.Median || *f.MedianHi < f.Median) {
-			t.Errorf("order broken: %+v", f)
-		}
-		for p, v := range f.Percentiles {
-			if v < f.Median || v > f.Max {
-				t.Errorf("%s %v outside median and max of %+v", p, v, f)
-			}
-		}
-	}
-}
-
 func TestThresholdsAndExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		bounds []string
@@ -204,48 +134,6 @@ func TestVerdictRules(t *testing.T) {
 		m := mustOpen(t, path).Manifest
 		if m.Verdict != c.want || (m.Verdict == Valid) != (m.ExitCode() == 0) {
 			t.Errorf("%s: %s, exit %d, want %s", name, m.Verdict, m.ExitCode(), c.want)
-		}
-		if rep := mustReport(t, mustOpen(t, path)); !strings.Contains(rep.Text(), strings.ToUpper(string(c.want))) {
-			t.Errorf("%s: the report does not tell the verdict", name)
-		}
-	}
-}
-
-// TestHostileNames: text of others stays text in every form.
-func TestHostileNames(t *testing.T) {
-	r := mustOpen(t, writeComparison(t, t.TempDir()))
-	evil := "<script>alert(1)</script>|`*_[x](http://x)\x1b[31m\n=1+1"
-	r.Manifest.Name, r.Manifest.Warnings = evil, []string{evil}
-	r.Manifest.Cells[0].Store, r.Manifest.CommandLine, r.Manifest.SpecYAML = evil, []string{evil}, evil
-	rep := mustReport(t, r)
-	h, err := rep.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(h, []byte("<script>")) {
-		t.Error("a script in the page")
-	}
-	md, text := rep.Markdown(), rep.Text()
-	if strings.Contains(md, "<script>") || strings.Contains(md, "[x](") || strings.Contains(text+md, "\x1b") {
-		t.Errorf("foreign text is markup:\n%s", md)
-	}
-	for i, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "=1+1") {
-			t.Errorf("line %d was broken by foreign text", i)
-		}
-	}
-}
-
-func TestWriteReportsAnew(t *testing.T) {
-	dir := writeComparison(t, t.TempDir())
-	for range 2 { // reports are no part of what Open checks
-		if err := WriteReports(mustOpen(t, dir), dir); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range reportNames {
-			if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(b) < 1000 {
-				t.Errorf("%s: %d bytes, %v", name, len(b), err)
-			}
 		}
 	}
 }
