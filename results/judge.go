@@ -14,6 +14,11 @@ func (m *Manifest) judge(dir string) error {
 	if r.Samples, err = readAt(dir, "trials.csv", readSamples); err != nil {
 		return err
 	}
+	return m.judgeBy(r)
+}
+
+// judgeBy judges by what r measured.
+func (m *Manifest) judgeBy(r *Run) error {
 	bounds, percentiles, err := parseBounds(m.Bounds)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ type Metric struct {
 	Name     string
 	Workload string // the kind of workload that measures it
 	Unit     Unit
+	Better   Direction
 	Headline string // a phase
 	Phases   []Phase
 	Doc      string
@@ -32,16 +33,25 @@ const (
 	PerSecond   Unit = "1/s"
 )
 
+// Direction says which of two values of a metric is the better one.
+type Direction string
+
+// Durations are better where they are lower, rates where they are higher.
+const (
+	Lower  Direction = "lower"
+	Higher Direction = "higher"
+)
+
 // Metrics is the catalogue of what is measured, in the order of reports.
 // Clocks are those of the design: latencies start at the intended time.
 var metrics = []Metric{
 	{
-		Name: "creation", Workload: "create-topics", Unit: PerSecond, Headline: "rate",
+		Name: "creation", Workload: "create-topics", Unit: PerSecond, Better: Higher, Headline: "rate",
 		Doc:    "partitions created, from the first intended CreateTopics until every live broker serves them all",
 		Phases: []Phase{{"rate", "partitions per second"}},
 	},
 	{
-		Name: "controlled-shutdown", Workload: "controlled-shutdown", Unit: Nanoseconds, Headline: "moved",
+		Name: "controlled-shutdown", Workload: "controlled-shutdown", Unit: Nanoseconds, Better: Lower, Headline: "moved",
 		Doc: "from SIGTERM of a broker",
 		Phases: []Phase{
 			{"granted", "until the controller lets it go"},
@@ -50,7 +60,7 @@ var metrics = []Metric{
 		},
 	},
 	{
-		Name: "propagation", Workload: "propagation", Unit: Nanoseconds, Headline: "last",
+		Name: "propagation", Workload: "propagation", Unit: Nanoseconds, Better: Lower, Headline: "last",
 		Doc: "from the intended time of a change",
 		Phases: []Phase{
 			{"first", "until the first live broker serves it"},
@@ -59,7 +69,7 @@ var metrics = []Metric{
 		},
 	},
 	{
-		Name: "recovery.controller", Workload: "controller-failover", Unit: Nanoseconds, Headline: "first-admin",
+		Name: "recovery.controller", Workload: "controller-failover", Unit: Nanoseconds, Better: Lower, Headline: "first-admin",
 		Doc: "loss of the active controller; detect to push are each counted from the end of the phase before",
 		Phases: []Phase{
 			{"detect", "until its session or fetch timeout fires"},
@@ -71,7 +81,7 @@ var metrics = []Metric{
 		},
 	},
 	{
-		Name: "recovery.broker", Workload: "broker-failure", Unit: Nanoseconds, Headline: "moved",
+		Name: "recovery.broker", Workload: "broker-failure", Unit: Nanoseconds, Better: Lower, Headline: "moved",
 		Doc: "loss of a broker",
 		Phases: []Phase{
 			{"detect", "until the controller declares it dead"},
@@ -79,7 +89,7 @@ var metrics = []Metric{
 		},
 	},
 	{
-		Name: "unavailability", Workload: "broker-failure", Unit: Nanoseconds, Headline: "partition",
+		Name: "unavailability", Workload: "broker-failure", Unit: Nanoseconds, Better: Lower, Headline: "partition",
 		Doc:    "clients of one partition, from the first intended produce that finds no leader until the first acknowledged one",
 		Phases: []Phase{{"partition", "one value for each probed partition"}},
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,8 @@ type Run struct {
 	Dir      string
 	Manifest Manifest
 	Samples  []Sample
+
+	hlogs map[string][]Interval // of a run that no folder holds, by file name
 }
 
 // maxManifest bounds the manifest on reading: about 10,000 cells.
@@ -162,11 +165,16 @@ func readAt[T any](dir, name string, read func(io.Reader) (T, error)) (T, error)
 }
 
 // Events reads events.jsonl.
-func (r *Run) Events() ([]Event, error) { return readAt(r.Dir, "events.jsonl", readLines[Event]) }
+func (r *Run) Events() ([]Event, error) {
+	if r.Dir == "" {
+		return nil, errNoFolder
+	}
+	return readAt(r.Dir, "events.jsonl", readLines[Event])
+}
 
 // HlogNames lists the .hlog files, sorted.
 func (r *Run) HlogNames() []string {
-	var names []string
+	names := slices.Sorted(maps.Keys(r.hlogs))
 	for _, f := range r.Manifest.Files {
 		if strings.HasSuffix(f.Name, ".hlog") && !strings.Contains(f.Name, "/") {
 			names = append(names, f.Name)
@@ -177,6 +185,9 @@ func (r *Run) HlogNames() []string {
 
 // Hlog reads the histograms that were written for a cell under a name.
 func (r *Run) Hlog(cell, name string) ([]Interval, error) {
+	if intervals, ok := r.hlogs[hlogName(cell, name)]; ok {
+		return intervals, nil
+	}
 	return readAt(r.Dir, hlogName(cell, name), readHlog)
 }
 

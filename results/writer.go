@@ -89,10 +89,7 @@ func Create(out, name string, started time.Time) (*Writer, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", out, err)
 	}
-	id := started.UTC().Format("20060102T150405Z")
-	if s := slug(name); s != "" {
-		id += "-" + s
-	}
+	id := runID(name, started)
 	dir, err := os.MkdirTemp(out, PartialPrefix+id+"-*")
 	if err != nil {
 		return nil, fmt.Errorf("make a run folder: %w", err)
@@ -125,6 +122,15 @@ func (w *Writer) open() error {
 	}
 	w.csv, err = sampleWriter(w.trials.buf)
 	return err
+}
+
+// runID names a run by its start and the letters of its name.
+func runID(name string, started time.Time) string {
+	id := started.UTC().Format("20060102T150405Z")
+	if s := slug(name); s != "" {
+		id += "-" + s
+	}
+	return id
 }
 
 // slug makes a file name of any text: letters, digits and dashes, at most 40.
