@@ -29,13 +29,13 @@ const (
 // cellRun is the life of one cell.
 type cellRun struct {
 	*runner
-	spec     spec.Cell
-	repeat   int
-	n, total int
-	began    time.Time
-	rec      *recorder
-	out      results.Cell
-	faults   []error // what makes the cell invalid and did not end it
+	spec    spec.Cell
+	repeat  int
+	n       int // of the cells that are run, from 1
+	rec     *recorder
+	monitor *monitor
+	out     results.Cell
+	faults  []error // what makes the cell invalid and did not end it
 
 	provider provider.Provider
 	cluster  *cluster
@@ -124,7 +124,7 @@ func (run *cellRun) populate(ctx context.Context) error {
 		PartitionsPerTopic: run.spec.Config.Cluster.PartitionsPerTopic,
 		Replication:        run.spec.Config.Cluster.Replication,
 	}, run.rec, func(done, total int) {
-		run.work(workloads.Progress{Workload: "populate", Phase: "create", Done: done, Total: total})
+		run.monitor.work(workloads.Progress{Workload: "populate", Phase: "create", Done: done, Total: total})
 	})
 	if err == nil {
 		err = run.cluster.WaitHealthy(ctx)
@@ -136,7 +136,7 @@ func (run *cellRun) populate(ctx context.Context) error {
 }
 
 func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
-	run.phase(w.Kind)
+	run.monitor.workload(w.Kind)
 	kind, err := workloads.Lookup(w.Kind)
 	if err != nil {
 		return err
@@ -144,10 +144,10 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	run.rec.begin(w.Kind)
 	defer run.rec.end()
 	err = kind.Run(ctx, workloads.Env{
-		Cluster: run.cluster, Recorder: run.rec, Params: w.Params,
+		Cluster: watchedCluster{run.cluster, run.monitor}, Recorder: watchedRecorder{run.rec, run.monitor}, Params: w.Params,
 		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
 		Label:    fmt.Sprintf("r%d", run.repeat),
-		Progress: run.work,
+		Progress: run.monitor.work,
 	})
 	if err != nil {
 		return err
@@ -182,16 +182,4 @@ func (run *cellRun) down(ctx context.Context) error {
 	return nil
 }
 
-func (run *cellRun) phase(name string) {
-	run.progress(Progress{
-		Cell: run.n, Cells: run.total, ID: run.spec.ID, Target: string(run.spec.Target),
-		Partitions: run.out.Partitions, Phase: name, Elapsed: time.Since(run.began),
-	})
-}
-
-func (run *cellRun) work(p workloads.Progress) {
-	run.progress(Progress{
-		Cell: run.n, Cells: run.total, ID: run.spec.ID, Target: string(run.spec.Target),
-		Partitions: run.out.Partitions, Phase: "workload", Work: p, Elapsed: time.Since(run.began),
-	})
-}
+func (run *cellRun) phase(name string) { run.monitor.phase(name) }

@@ -2,12 +2,10 @@ package harness
 
 import (
 	"context"
-	"time"
 
 	"kbench/harness/provider"
 	"kbench/harness/spec"
 	"kbench/results"
-	"kbench/workloads"
 )
 
 // Options is everything a run needs. Spec, Out, Open and Tool must be set.
@@ -23,19 +21,9 @@ type Options struct {
 	Open func(ctx context.Context, name string) (provider.Provider, error)
 	// Say gets one plain line for people; nil drops them.
 	Say func(line string)
-	// Progress hears where the run is, from several goroutines; nil drops it.
+	// Progress hears where the run is, one call at a time but from several
+	// goroutines. It must not block: they are the ones that measure. nil drops it.
 	Progress func(Progress)
-}
-
-// Progress is where a run is.
-type Progress struct {
-	Cell, Cells int    // from 1
-	ID          string // of the cell
-	Target      string
-	Partitions  int
-	Phase       string // up, populate, warm-up, workload, verify, down
-	Work        workloads.Progress
-	Elapsed     time.Duration
 }
 
 // Outcome is a finished run.

@@ -106,8 +106,8 @@ func mergeRepeat(a, b results.Cell) results.Cell {
 // cell runs one cell from nothing to nothing and judges it.
 func (r *runner) cell(ctx context.Context, c spec.Cell, repeat, n, total int) results.Cell {
 	run := &cellRun{
-		runner: r, spec: c, repeat: repeat, n: n, total: total, began: time.Now(),
-		rec: newRecorder(r.w, c.ID, repeat),
+		runner: r, spec: c, repeat: repeat, n: n,
+		rec: newRecorder(r.w, c.ID, repeat), monitor: newMonitor(newProgress(c, n, total), r.progress),
 		out: results.Cell{
 			ID: c.ID, Target: string(c.Target), Variant: c.Variant, Partitions: c.Config.Cluster.Partitions,
 			Config: c.Config.Map(), Hash: c.Hash, Started: time.Now(),
