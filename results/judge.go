@@ -11,7 +11,7 @@ import (
 func (m *Manifest) judge(dir string) error {
 	r := &Run{Dir: dir, Manifest: *m}
 	var err error
-	if r.Samples, err = readAt(dir, "trials.csv", readSamples); err != nil {
+	if r.Samples, err = readAt(dir, trialsName, readSamples); err != nil {
 		return err
 	}
 	return m.judgeBy(r)
@@ -70,12 +70,13 @@ func parseBounds(texts []string) (bounds []Threshold, percentiles []float64, err
 	return bounds, percentiles, nil
 }
 
-// evaluate judges each threshold in each cell that it is meant for.
+// evaluate judges each threshold in each cell that it is meant for. Those that
+// are relative to a baseline are the gate's.
 func evaluate(bounds []Threshold, cells []Cell, figs []Figure) []Outcome {
 	var out []Outcome
 	for _, t := range bounds {
 		for _, c := range cells {
-			if !t.meant(c) {
+			if t.Relative() || !t.Meant(c) {
 				continue
 			}
 			o := Outcome{Threshold: t.Text, Cell: c.ID}
@@ -93,8 +94,8 @@ func evaluate(bounds []Threshold, cells []Cell, figs []Figure) []Outcome {
 	return out
 }
 
-// meant reports whether the threshold's target and point are the cell's.
-func (t Threshold) meant(c Cell) bool {
+// Meant reports whether the threshold's target and point are the cell's.
+func (t Threshold) Meant(c Cell) bool {
 	if t.Target != "" && t.Target != c.Target {
 		return false
 	}

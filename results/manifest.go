@@ -37,6 +37,7 @@ type Manifest struct {
 	EnvHash       string      `json:"environmentHash"`
 	Observed      Observed    `json:"observed"`
 	Cells         []Cell      `json:"cells"`
+	Comparison    *Comparison `json:"comparison,omitempty"` // of interleaved pairs; null for other runs
 	Differences   []Contrast  `json:"differences,omitempty"`
 	Bounds        []string    `json:"bounds,omitempty"`     // thresholds as the spec writes them
 	Thresholds    []Outcome   `json:"thresholds,omitempty"` // set by Commit
@@ -70,6 +71,7 @@ type Cell struct {
 	Verdict    Verdict           `json:"verdict"`
 	Reasons    []string          `json:"reasons,omitempty"` // why not valid
 	Checks     []Check           `json:"checks,omitempty"`
+	Attempts   []Attempt         `json:"attempts,omitempty"` // every cluster that was built for the cell
 }
 
 // Coordinate is the value of one axis of the sweep.

@@ -41,7 +41,7 @@ func Open(path string) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	r := &Run{Dir: dir, Manifest: m}
-	if r.Samples, err = readAt(dir, "trials.csv", readSamples); err != nil {
+	if r.Samples, err = readAt(dir, trialsName, readSamples); err != nil {
 		return nil, err
 	}
 	for _, s := range r.Samples {

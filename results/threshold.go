@@ -14,8 +14,13 @@ import (
 //	kraft: recovery.controller.median < 4s
 //	p99(propagation.last) < 50ms
 //	zk partitions=10k: creation.rate.min >= 2000/s
+//	controlled-shutdown.median < baseline + max(10%, 20ms)
 //
 // Without a target it holds for all of them, without a point for all points.
+// The last form is relative to earlier runs and only a gate that knows them
+// can judge it: with max it is missed by what is worse by more than the share
+// and by more than the absolute amount, so that neither a percent of nothing
+// nor a millisecond of a minute counts.
 type Threshold struct {
 	Text   string            // as written
 	Target string            // empty for all
@@ -23,7 +28,8 @@ type Threshold struct {
 	Metric string            // metric.phase, in full
 	Stat   Stat
 	Op     string  // <, <=, > or >=
-	Value  float64 // nanoseconds or per second, by the metric's unit
+	Value  float64 // nanoseconds or per second, by the metric's unit; 0 where Slack is set
+	Slack  *Slack  `json:",omitempty"` // of a threshold that is relative to a baseline
 }
 
 // ParseThreshold reads one threshold. The error says what is wrong and how to
@@ -54,11 +60,18 @@ func ParseThreshold(text string) (Threshold, error) {
 		return t, err
 	}
 	if t.Stat == StatN {
+		if strings.HasPrefix(right, "baseline") {
+			return t, errors.New("n has no baseline; write n >= 10")
+		}
 		t.Value, err = strconv.ParseFloat(right, 64)
 		if err != nil || math.IsNaN(t.Value) || t.Value < 0 {
 			return t, fmt.Errorf("%q is not a number of samples; write n >= 10", right)
 		}
 		return t, nil
+	}
+	if rest, ok := strings.CutPrefix(right, "baseline"); ok {
+		t.Slack, err = parseSlack(rest, t.Op, m.Unit)
+		return t, err
 	}
 	t.Value, err = parseBound(right, m.Unit)
 	return t, err
@@ -156,7 +169,8 @@ func parseBound(text string, u Unit) (float64, error) {
 	return v, nil
 }
 
-// Holds reports whether a value of the threshold's statistic keeps it.
+// Holds reports whether a value of the threshold's statistic keeps it. One
+// that is relative is judged by At first.
 func (t Threshold) Holds(v float64) bool {
 	switch t.Op {
 	case "<":

@@ -31,7 +31,10 @@ const (
 // They are made anew at any time, so that the manifest does not list them.
 var ReportNames = []string{"report.json", "report.md", "report.html"}
 
-const manifestName = "manifest.json"
+const (
+	manifestName = "manifest.json"
+	trialsName   = "trials.csv"
+)
 
 // Writer writes one run folder: under a temporary name until Commit. Its
 // methods may be called from any goroutine; after Commit or Abandon they fail.
@@ -48,6 +51,9 @@ type Writer struct {
 	metrics *lineFile
 	trials  *lineFile
 	csv     *csv.Writer
+	rows    int      // of trials.csv, without its header
+	hlogs   []string // file names, in the order written
+	dropped []droppedRows
 }
 
 // lineFile is a buffered file of the folder.
@@ -113,7 +119,7 @@ func (w *Writer) open() error {
 	if w.lock, err = holdLock(filepath.Join(w.dir, lockName)); err != nil {
 		return err
 	}
-	for name, to := range map[string]**lineFile{"events.jsonl": &w.events, "metrics.jsonl": &w.metrics, "trials.csv": &w.trials} {
+	for name, to := range map[string]**lineFile{"events.jsonl": &w.events, "metrics.jsonl": &w.metrics, trialsName: &w.trials} {
 		f, err := os.Create(filepath.Join(w.dir, name))
 		if err != nil {
 			return fmt.Errorf("make the run folder: %w", err)
@@ -195,6 +201,7 @@ func (w *Writer) Sample(s Sample) error {
 	if w.closed {
 		return errClosed
 	}
+	w.rows++
 	return w.csv.Write(s.row())
 }
 
@@ -216,6 +223,7 @@ func (w *Writer) Hlog(cell, name string, intervals []Interval) error {
 	if err := errors.Join(writeHlog(buf, intervals), buf.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
+	w.hlogs = append(w.hlogs, file)
 	return nil
 }
 
@@ -335,7 +343,10 @@ func (w *Writer) reserve() (string, error) {
 }
 
 func (w *Writer) finish(m Manifest) error {
-	var err error
+	err := w.markDropped()
+	if err != nil {
+		return err
+	}
 	if m.Files, err = listFiles(w.dir); err != nil {
 		return err
 	}
