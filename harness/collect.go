@@ -11,6 +11,7 @@ import (
 
 	"kbench/harness/provider"
 	"kbench/internal/nodemetrics"
+	"kbench/internal/trace"
 )
 
 // collect copies the files of every node into the run folder, before anything
@@ -41,8 +42,27 @@ type cellMetric struct {
 	nodemetrics.Sample
 }
 
+// takeTrace puts what a trace tells of the active controller into
+// events.jsonl. Real nodes have no trace.
+func (run *cellRun) takeTrace(path, node string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	events, err := trace.Read(f)
+	run.rec.controllers(node, events)
+	return err
+}
+
 func (run *cellRun) collectNode(ctx context.Context, proc provider.Node, dir string) error {
 	if err := proc.Collect(ctx, dir); err != nil {
+		return err
+	}
+	if err := run.takeTrace(filepath.Join(dir, proc.Name()+".trace.jsonl"), proc.Name()); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, proc.Name()+".metrics.jsonl")

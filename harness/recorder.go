@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"kbench/internal/checker"
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/results"
 	"kbench/workloads"
@@ -25,8 +27,8 @@ type recorder struct {
 	mu       sync.Mutex
 	workload string
 	began    time.Time
-	dists    map[string]*results.Recorder // by metric.phase, of the current workload
-	order    []string
+	dists    map[phaseName]*results.Recorder // of the current workload
+	order    []phaseName
 	held     []heldValue
 	acked    []checker.Operation
 	faults   int // invalid trials, but for those whose generator slipped
@@ -37,7 +39,7 @@ type recorder struct {
 }
 
 func newRecorder(w *results.Writer, cell string, repeat int) *recorder {
-	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[string]*results.Recorder{}, valid: map[string]int{}, reason: map[string]string{}}
+	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[phaseName]*results.Recorder{}, valid: map[string]int{}, reason: map[string]string{}}
 }
 
 // begin says which workload the following records belong to.
@@ -54,33 +56,24 @@ func (r *recorder) end() {
 	byMetric := map[string][]results.Interval{}
 	var metrics []string
 	for _, name := range r.order {
-		metric, phase := splitPhase(name)
-		if !slices.Contains(metrics, metric) {
-			metrics = append(metrics, metric)
+		if !slices.Contains(metrics, name.metric) {
+			metrics = append(metrics, name.metric)
 		}
-		byMetric[metric] = append(byMetric[metric], results.Interval{
-			Tag: phase, Start: r.began, End: time.Now(), Dist: r.dists[name].Merged(),
+		byMetric[name.metric] = append(byMetric[name.metric], results.Interval{
+			Tag: name.phase, Start: r.began, End: time.Now(), Dist: r.dists[name].Merged(),
 		})
 	}
 	for _, metric := range metrics {
 		name := fmt.Sprintf("%s.%s.%d", r.workload, metric, r.repeat)
 		r.keep(r.w.Hlog(r.cell, name, byMetric[metric]))
 	}
-	r.dists, r.order = map[string]*results.Recorder{}, nil
-}
-
-func splitPhase(name string) (metric, phase string) {
-	m, phase, err := results.FindMetric(name)
-	if err != nil {
-		return name, "all"
-	}
-	return m.Name, phase
+	r.dists, r.order = map[phaseName]*results.Recorder{}, nil
 }
 
 // Histogram implements workloads.Recorder. Values are held back until their
 // trial is known to be valid.
 func (r *recorder) Histogram(metric, phase string) func(int64) {
-	name := metric + "." + phase
+	name := phaseName{metric, phase}
 	return func(ns int64) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -88,9 +81,12 @@ func (r *recorder) Histogram(metric, phase string) func(int64) {
 	}
 }
 
+// phaseName is a phase of a metric, or raw material kept under its name.
+type phaseName struct{ metric, phase string }
+
 // heldValue is a value of a trial that is not over.
 type heldValue struct {
-	name    string // metric.phase
+	name    phaseName
 	latency time.Duration
 }
 
@@ -159,6 +155,20 @@ func (r *recorder) Event(e workloads.Event) {
 		MonoNs: e.Ns, Workload: e.Workload, Trial: e.Trial, Kind: e.Kind, Node: nodeName(e.Node),
 		Data: map[string]any{"detail": e.Detail},
 	})
+}
+
+// controllers stores which node was the active controller and with which
+// epoch, as the nodes' traces tell it.
+func (r *recorder) controllers(node string, events []trace.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// Traces name nodes controller-1001, events by the id alone.
+	node = node[strings.LastIndexByte(node, '-')+1:]
+	for _, e := range events {
+		if e.Kind == trace.ControllerActive {
+			r.event(results.Event{MonoNs: e.T, Kind: workloads.EventController, Node: node, Data: map[string]any{"epoch": e.Epoch}})
+		}
+	}
 }
 
 // Acked implements workloads.Recorder: the history from which verify proves

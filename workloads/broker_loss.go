@@ -81,6 +81,7 @@ func (t *loss) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.active(t.out.N, active.ID)
 	brokers := t.Cluster.Brokers()
 	for i, b := range brokers {
 		if b.ID == t.victim && b.ID == active.ID {

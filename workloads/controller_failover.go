@@ -80,6 +80,7 @@ func (t *failover) choose(ctx context.Context) (err error) {
 	if t.victim, err = t.Cluster.ActiveController(ctx); err != nil {
 		return err
 	}
+	t.active(t.out.N, t.victim.ID)
 	for _, b := range t.Cluster.Brokers() {
 		if b.Live && b.ID != t.victim.ID {
 			t.others = append(t.others, b)

@@ -15,6 +15,10 @@ import (
 // changeTimeout bounds the wait for one change on every broker.
 const changeTimeout = 30 * time.Second
 
+// maxBrokersApart bounds the brokers whose own propagation is kept beside the
+// first, the median and the last.
+const maxBrokersApart = 32
+
 // maxChangesInFlight bounds the changes whose acknowledgement is awaited.
 const maxChangesInFlight = 1024
 
@@ -31,7 +35,7 @@ type change struct {
 	name       string
 	intendedNs int64
 	seen       []int64 // when each broker that serves it was seen to, ns
-	seenBy     map[kafka.BrokerID]bool
+	seenBy     map[kafka.BrokerID]int64
 }
 
 // spread follows changes until every broker serves them.
@@ -42,6 +46,7 @@ type spread struct {
 	first  func(int64)
 	median func(int64)
 	last   func(int64)
+	apart  map[kafka.BrokerID]func(int64) // by broker, of the first maxBrokersApart
 
 	mu      sync.Mutex
 	open    map[string]*change // sent and not served everywhere
@@ -69,6 +74,10 @@ func (r *run) propagate(ctx context.Context) error {
 		median: r.Recorder.Histogram(MetricPropagation, PhaseMedian),
 		last:   r.Recorder.Histogram(MetricPropagation, PhaseLast),
 		open:   map[string]*change{}, pending: map[kafka.BrokerID][]string{},
+		apart: map[kafka.BrokerID]func(int64){},
+	}
+	for _, n := range s.nodes[:min(len(s.nodes), maxBrokersApart)] {
+		s.apart[n.ID] = r.Recorder.Histogram(MetricPropagation, PhaseBroker(n.ID))
 	}
 	s.drive(ctx)
 	if ctx.Err() != nil {
@@ -155,7 +164,7 @@ func (s *spread) warm(ctx context.Context, watch *probes) bool {
 func (s *spread) opened(o op) *change {
 	c := &change{
 		name: numbered(s.topicPrefix(), int(o.n)), intendedNs: o.intendedNs,
-		seenBy: make(map[kafka.BrokerID]bool, len(s.nodes)),
+		seenBy: make(map[kafka.BrokerID]int64, len(s.nodes)),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,10 +216,10 @@ func (s *spread) observe(id kafka.BrokerID, m *kmsg.MetadataResponse, doneNs int
 	defer s.mu.Unlock()
 	eachPartition(m, func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
 		c := s.open[tp.Topic]
-		if c == nil || p.Leader < 0 || c.seenBy[id] {
+		if c == nil || p.Leader < 0 || c.seenBy[id] != 0 {
 			return
 		}
-		c.seenBy[id] = true
+		c.seenBy[id] = doneNs
 		c.seen = append(c.seen, doneNs)
 		s.pending[id] = slices.DeleteFunc(s.pending[id], func(n string) bool { return n == tp.Topic })
 		if len(c.seen) == len(s.nodes) {
@@ -227,6 +236,9 @@ func (s *spread) finish(c *change) {
 	s.first(c.seen[0] - c.intendedNs)
 	s.median(lowerMedian(c.seen) - c.intendedNs)
 	s.last(c.seen[len(c.seen)-1] - c.intendedNs)
+	for id, record := range s.apart {
+		record(c.seenBy[id] - c.intendedNs)
+	}
 	s.served++
 	s.endNs = max(s.endNs, c.seen[len(c.seen)-1])
 }

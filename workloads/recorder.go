@@ -1,6 +1,10 @@
 package workloads
 
-import "kbench/kafka"
+import (
+	"fmt"
+
+	"kbench/kafka"
+)
 
 // The metrics and phases that workloads record. The names are those of the
 // catalogue in results; durations are ns, the creation rate is per second.
@@ -28,12 +32,16 @@ const (
 	PhasePartition  = "partition"
 )
 
+// PhaseBroker names the distribution of one broker's own propagation.
+func PhaseBroker(id kafka.BrokerID) string { return fmt.Sprintf("broker.%d", id) }
+
 // Recorder stores what is measured. Its methods are safe for concurrent use
 // and do not block for long.
 type Recorder interface {
 	// Histogram gives the function that records values of a metric's phase
 	// that come many to a trial: propagation (one value a change) and
-	// unavailability (one value a partition). Values are ns.
+	// unavailability (one value a partition). Values are ns. A phase that the
+	// catalogue does not know, such as PhaseBroker's, is kept as raw material.
 	Histogram(metric, phase string) func(ns int64)
 	// Trial stores one injected event, valid or not.
 	Trial(Trial)
@@ -88,10 +96,12 @@ type Event struct {
 
 // The kinds of Event.
 const (
-	EventFault    = "fault"    // a fault was injected
-	EventRestored = "restored" // the cluster is healthy again
-	EventPhase    = "phase"    // a phase of a recovery ended
-	EventNote     = "note"     // something the reader of a report should know
+	EventFault      = "fault"      // a fault was injected
+	EventHealed     = "healed"     // the fault was undone: the node runs again
+	EventRestored   = "restored"   // the cluster is healthy again
+	EventPhase      = "phase"      // a phase of a recovery ended
+	EventController = "controller" // a node is the active controller
+	EventNote       = "note"       // something the reader of a report should know
 )
 
 // Operation is one acknowledged metadata change.

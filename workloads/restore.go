@@ -31,10 +31,12 @@ func (t *trialRun) bringBack(ctx context.Context, victim kafka.BrokerID, fault F
 	if fault == FaultPause {
 		undo = FaultResume
 	}
-	if err := t.undo(ctx, victim, undo); err != nil {
+	healedNs, err := t.undo(ctx, victim, undo)
+	if err != nil {
 		t.invalid("node %d could not be brought back: %v", victim, err)
 		return fmt.Errorf("%s node %d: %w", undo, victim, err)
 	}
+	t.event(EventHealed, t.out.N, victim, healedNs, "%s", undo)
 	if err := t.healthy(ctx); err != nil {
 		t.invalid("not healthy after the fault: %v", err)
 		return err
@@ -48,21 +50,20 @@ func (t *trialRun) bringBack(ctx context.Context, victim kafka.BrokerID, fault F
 	return nil
 }
 
-// undo brings a node back. One that did not stop when it was told to is killed
-// first.
-func (t *trialRun) undo(ctx context.Context, victim kafka.BrokerID, how Fault) error {
-	_, err := t.Cluster.Inject(ctx, victim, how)
+// undo brings a node back and says when. One that did not stop when it was
+// told to is killed first.
+func (t *trialRun) undo(ctx context.Context, victim kafka.BrokerID, how Fault) (ns int64, err error) {
+	ns, err = t.Cluster.Inject(ctx, victim, how)
 	if err == nil || how != FaultStart {
-		return err
+		return ns, err
 	}
 	if _, kerr := t.Cluster.Inject(ctx, victim, FaultKill); kerr != nil {
-		return errors.Join(err, kerr)
+		return 0, errors.Join(err, kerr)
 	}
 	if e := <-t.awaitExit(ctx, victim); e.err != nil {
-		return errors.Join(err, e.err)
+		return 0, errors.Join(err, e.err)
 	}
-	_, err = t.Cluster.Inject(ctx, victim, how)
-	return err
+	return t.Cluster.Inject(ctx, victim, how)
 }
 
 func (t *loss) restore(ctx context.Context) error { return t.bringBack(ctx, t.victim, t.fault) }

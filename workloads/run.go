@@ -65,6 +65,11 @@ func (r *run) progress(trial int, phase string, done, total int) {
 	}
 }
 
+// active tells which node the cluster has for its controller.
+func (r *run) active(trial int, node kafka.BrokerID) {
+	r.event(EventController, trial, node, trace.Now(), "named by the cluster")
+}
+
 func (r *run) event(kind string, trial int, node kafka.BrokerID, ns int64, format string, args ...any) {
 	r.Recorder.Event(Event{
 		Ns: ns, Kind: kind, Workload: r.w.Kind, Trial: trial, Node: node, Detail: fmt.Sprintf(format, args...),
