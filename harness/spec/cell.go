@@ -78,8 +78,15 @@ func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	for _, w := range s.Workloads {
 		c.Workloads = append(c.Workloads, w.in(c.Config.Cluster))
 	}
-	parts := []string{string(t), v.Name}
-	for _, a := range point {
+	return c.As(v.Name)
+}
+
+// As gives the cell under another variant's name, which must be fit for file
+// names: so that cells of two specs can stand in one run.
+func (c Cell) As(variant string) Cell {
+	c.Variant = variant
+	parts := []string{string(c.Target), variant}
+	for _, a := range c.Point {
 		name := strings.TrimPrefix(a.Path, "cluster.")
 		parts = append(parts, strings.ReplaceAll(name, ".", "_")+"-"+a.Value)
 	}

@@ -13,13 +13,14 @@ import (
 const (
 	maxTrials   = 10_000
 	maxRepeats  = 1000
+	maxRetries  = 10
 	maxVariants = 100
 	maxAxis     = 100
 	maxName     = 100
 )
 
 var topKeys = []string{
-	"name", "targets", "cluster", "set", "sweep", "workloads", "variants", "thresholds", "trials", "repeats", "seed", "provider",
+	"name", "targets", "cluster", "set", "sweep", "workloads", "variants", "thresholds", "trials", "repeats", "retries", "seed", "provider",
 }
 
 // decoder turns a tree into a Spec and gathers every fault on the way.
@@ -83,6 +84,8 @@ func (d *decoder) decodeTop(f field) {
 		d.spec.Trials = int(d.wholeNumber(f.val, "trials", 1, maxTrials, int64(d.spec.Trials)))
 	case "repeats":
 		d.spec.Repeats = int(d.wholeNumber(f.val, "repeats", 1, maxRepeats, int64(d.spec.Repeats)))
+	case "retries":
+		d.spec.Retries = int(d.wholeNumber(f.val, "retries", 0, maxRetries, int64(d.spec.Retries)))
 	case "seed":
 		d.spec.Seed = d.wholeNumber(f.val, "seed", 0, math.MaxInt64, d.spec.Seed)
 	case "provider":

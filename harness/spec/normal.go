@@ -13,7 +13,7 @@ func (s *Spec) YAML() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s\n", quote(s.Name))
 	fmt.Fprintf(&b, "targets: [%s]\n", strings.Join(s.TargetNames(), ", "))
-	fmt.Fprintf(&b, "provider: %s\ntrials: %d\nrepeats: %d\nseed: %d\n", s.Provider, s.Trials, s.Repeats, s.Seed)
+	fmt.Fprintf(&b, "provider: %s\ntrials: %d\nrepeats: %d\nretries: %d\nseed: %d\n", s.Provider, s.Trials, s.Repeats, s.Retries, s.Seed)
 	swept := make(map[string]bool)
 	for _, a := range s.Sweep {
 		swept[a.Path] = true

@@ -46,6 +46,7 @@ func schema() object {
 		"thresholds": listOf(object{"type": "string", "pattern": thresholdPattern}, 200, false, "bounds of a valid run, such as kraft: recovery.controller.median < 4s"),
 		"trials":     described(countSchema(1, maxTrials), "injected events of each workload and cell"),
 		"repeats":    described(countSchema(1, maxRepeats), "times that each cell is run on a new cluster"),
+		"retries":    described(countSchema(0, maxRetries), "times that an invalid cell is run again on a new cluster; what was invalid is kept and not counted"),
 		"seed":       described(countSchema(0, 1<<62), "of everything random"),
 		"provider":   object{"enum": []string{string(ProviderAuto), string(ProviderProcess), string(ProviderDocker)}, "description": "where nodes run"},
 	}

@@ -13,10 +13,13 @@ type Spec struct {
 	Workloads  []Workload
 	Variants   []Variant
 	Thresholds []results.Threshold
-	Trials     int   // injected events per workload and cell, where the workload says nothing
-	Repeats    int   // times that each cell is run on a new cluster
-	Seed       int64 // of everything random in a run
-	Provider   Provider
+	Trials     int // injected events per workload and cell, where the workload says nothing
+	Repeats    int // times that each cell is run on a new cluster
+	// Retries is how often a cell that turned out invalid is run again on a new
+	// cluster, 0 to 10. A broken invariant is never tried again: it is a finding.
+	Retries  int   `json:",omitempty"`
+	Seed     int64 // of everything random in a run
+	Provider Provider
 
 	base []assigned // what was written, for expansion
 }

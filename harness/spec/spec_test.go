@@ -142,3 +142,27 @@ func TestOverridesOfLists(t *testing.T) {
 		t.Errorf("an axis does not replace a fixed value: %+v", s.Sweep)
 	}
 }
+
+// Whether a cell is tried again changes nothing of what it measures.
+func TestRetries(t *testing.T) {
+	s := mustParse(t, nightly+"retries: 2\n")
+	if again := mustParse(t, string(s.YAML())); s.Retries != 2 || again.Retries != 2 {
+		t.Errorf("%d retries, %d in the normalised form", s.Retries, again.Retries)
+	}
+	if !sameCells(s.Cells(), mustParse(t, nightly).Cells()) {
+		t.Error("retries change the cells")
+	}
+	if mustParse(t, nightly+"retries: 0\n").Hash() != mustParse(t, nightly).Hash() {
+		t.Error("the default written out is another spec")
+	}
+}
+
+func TestCellUnderAnotherName(t *testing.T) {
+	c := mustParse(t, nightly).Cells()[0]
+	if a := c.As("b"); a.ID != "zk.b.partitions-1k" || a.Variant != "b" || a.Hash == c.Hash || a.Config != c.Config {
+		t.Errorf("%+v", a)
+	}
+	if a := c.As(c.Variant); a.ID != c.ID || a.Hash != c.Hash {
+		t.Error("the same name is another cell")
+	}
+}
