@@ -58,50 +58,20 @@ func percentileName(p float64) string { return fmt.Sprintf("p%v", p) }
 // Figures describes everything that the run measured, by cell and in the
 // catalogue's order. percentiles are described besides the usual ones.
 func (r *Run) Figures(percentiles ...float64) ([]Figure, error) {
-	hists, err := r.histograms()
+	percentiles = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(shownPercentiles), percentiles...))))
+	hists := make(map[figureKey]Figure)
+	err := r.EachHistogram(func(h Histogram) error {
+		if phase, ok := h.phase(); ok && h.Dist.Count() > 0 {
+			var f Figure
+			f.fromHistogram(h.Dist, percentiles)
+			hists[figureKey{h.Cell, h.Workload, h.Metric, phase}] = f
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return figures(r.Manifest.Cells, r.Samples, hists, percentiles)
-}
-
-// histograms merges the intervals of every .hlog by cell, metric and phase.
-func (r *Run) histograms() (map[figureKey]*Distribution, error) {
-	out := make(map[figureKey]*Distribution)
-	for _, name := range r.HlogNames() {
-		for _, c := range r.Manifest.Cells {
-			rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ".hlog"), c.ID+".")
-			workload, metric, figure := parseHlogFigure(rest)
-			if !ok || !figure {
-				continue
-			}
-			intervals, err := r.Hlog(c.ID, rest)
-			if err != nil {
-				return nil, err
-			}
-			if err := mergeIntervals(out, figureKey{c.ID, workload, metric, ""}, intervals); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	}
-	return out, nil
-}
-
-func mergeIntervals(out map[figureKey]*Distribution, key figureKey, intervals []Interval) error {
-	for _, iv := range intervals {
-		m, phase, err := FindMetric(key.metric + "." + iv.Tag)
-		if err != nil || m.Unit != Nanoseconds {
-			continue // a tag such as service.moved is raw material
-		}
-		key.phase = phase
-		if out[key] == nil {
-			out[key] = NewDistribution()
-		}
-		if err := out[key].Merge(iv.Dist); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func isMetric(name string) bool {
@@ -112,8 +82,7 @@ type figureKey struct{ cell, workload, metric, phase string }
 
 // figures describes samples and histograms. Where a phase has both, the
 // histogram is described: it holds every value, the samples one per trial.
-func figures(cells []Cell, samples []Sample, hists map[figureKey]*Distribution, extra []float64) ([]Figure, error) {
-	percentiles := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(shownPercentiles), extra...))))
+func figures(cells []Cell, samples []Sample, hists map[figureKey]Figure, percentiles []float64) ([]Figure, error) {
 	values := make(map[figureKey][]float64)
 	invalid := make(map[figureKey]int64)
 	for _, s := range samples {
@@ -131,15 +100,14 @@ func figures(cells []Cell, samples []Sample, hists map[figureKey]*Distribution, 
 	var out []Figure
 	for _, key := range figureKeys(cells, values, invalid, hists) {
 		m, _, _ := FindMetric(key.metric)
-		f := Figure{
-			Cell: key.cell, Workload: key.workload, Metric: key.metric, Phase: key.phase,
-			Headline: key.phase == m.Headline, Unit: m.Unit, Invalid: invalid[key],
+		f, ok := hists[key]
+		if !ok {
+			if err := f.fromValues(values[key], percentiles); err != nil {
+				return nil, fmt.Errorf("%s.%s of %s: %w", key.metric, key.phase, key.cell, err)
+			}
 		}
-		if h := hists[key]; h != nil && h.Count() > 0 {
-			f.fromHistogram(h, percentiles)
-		} else if err := f.fromValues(values[key], percentiles); err != nil {
-			return nil, fmt.Errorf("%s.%s of %s: %w", key.metric, key.phase, key.cell, err)
-		}
+		f.Cell, f.Workload, f.Metric, f.Phase = key.cell, key.workload, key.metric, key.phase
+		f.Headline, f.Unit, f.Invalid = key.phase == m.Headline, m.Unit, invalid[key]
 		if f.N > 0 || f.Invalid > 0 {
 			out = append(out, f)
 		}
@@ -149,7 +117,7 @@ func figures(cells []Cell, samples []Sample, hists map[figureKey]*Distribution, 
 
 // figureKeys orders what was measured: cells as listed, metrics and phases as
 // in the catalogue, a metric's own workload before others.
-func figureKeys(cells []Cell, values map[figureKey][]float64, invalid map[figureKey]int64, hists map[figureKey]*Distribution) []figureKey {
+func figureKeys(cells []Cell, values map[figureKey][]float64, invalid map[figureKey]int64, hists map[figureKey]Figure) []figureKey {
 	keys := slices.Concat(slices.Collect(maps.Keys(values)), slices.Collect(maps.Keys(invalid)), slices.Collect(maps.Keys(hists)))
 	rank := func(k figureKey) []int {
 		cell := slices.IndexFunc(cells, func(c Cell) bool { return c.ID == k.cell })

@@ -84,37 +84,45 @@ func writeInterval(w io.Writer, lw *hdrhistogram.HistogramLogWriter, iv Interval
 	return lw.OutputIntervalHistogram(h)
 }
 
-// readHlog reads what writeHlog wrote, or another tool's log of nanoseconds,
-// which has no notes: its exact extremes are then the histogram's own.
-func readHlog(r io.Reader) ([]Interval, error) {
+// readHlog hands to f, one by one, what writeHlog wrote, or another tool's log
+// of nanoseconds, which has no notes: its exact extremes are then the
+// histogram's own.
+func readHlog(r io.Reader, f func(Interval) error) error {
 	src, err := io.ReadAll(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	notes, lines, err := scanHlog(src)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lr := hdrhistogram.NewHistogramLogReader(bytes.NewReader(src))
-	var out []Interval
-	for range lines {
+	for n := range lines {
 		h, err := lr.NextIntervalHistogram()
 		if err != nil {
-			return nil, fmt.Errorf("histogram %d: %w", len(out)+1, err)
+			return fmt.Errorf("histogram %d: %w", n+1, err)
 		}
 		if h == nil {
-			break
+			return fmt.Errorf("%d of %d histograms can be read; is the file damaged?", n, lines)
 		}
-		iv, err := intervalOf(h, notes, len(out))
+		iv, err := intervalOf(h, notes, n)
+		if err == nil {
+			err = f(iv)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("histogram %d: %w", len(out)+1, err)
+			return fmt.Errorf("histogram %d: %w", n+1, err)
 		}
+	}
+	return nil
+}
+
+// readIntervals reads a whole log.
+func readIntervals(r io.Reader) (out []Interval, err error) {
+	err = readHlog(r, func(iv Interval) error {
 		out = append(out, iv)
-	}
-	if len(out) != lines {
-		return nil, fmt.Errorf("%d of %d histograms can be read; is the file damaged?", len(out), lines)
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // scanHlog counts the interval lines and collects the notes by the index of

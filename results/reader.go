@@ -176,7 +176,7 @@ func (r *Run) Events() ([]Event, error) {
 func (r *Run) HlogNames() []string {
 	names := slices.Sorted(maps.Keys(r.hlogs))
 	for _, f := range r.Manifest.Files {
-		if strings.HasSuffix(f.Name, ".hlog") && !strings.Contains(f.Name, "/") {
+		if strings.HasSuffix(f.Name, hlogSuffix) && !strings.Contains(f.Name, "/") {
 			names = append(names, f.Name)
 		}
 	}
@@ -188,7 +188,21 @@ func (r *Run) Hlog(cell, name string) ([]Interval, error) {
 	if intervals, ok := r.hlogs[hlogName(cell, name)]; ok {
 		return intervals, nil
 	}
-	return readAt(r.Dir, hlogName(cell, name), readHlog)
+	return readAt(r.Dir, hlogName(cell, name), readIntervals)
+}
+
+// eachInterval hands the histograms of Hlog to f one by one.
+func (r *Run) eachInterval(cell, name string, f func(Interval) error) error {
+	if intervals, ok := r.hlogs[hlogName(cell, name)]; ok {
+		for _, iv := range intervals {
+			if err := f(iv); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	_, err := readAt(r.Dir, hlogName(cell, name), func(src io.Reader) (struct{}, error) { return struct{}{}, readHlog(src, f) })
+	return err
 }
 
 // VerifyFiles compares every file with the digest taken when it was written.

@@ -128,7 +128,7 @@ func TestHlogRoundTrip(t *testing.T) {
 		}
 	}
 	text := strings.TrimSuffix(b.String(), "\n") // a last line without newline is kept
-	out, err := readHlog(strings.NewReader(text))
+	out, err := readIntervals(strings.NewReader(text))
 	if err != nil || len(out) != 2 {
 		t.Fatalf("%d intervals, %v", len(out), err)
 	}
@@ -160,7 +160,7 @@ func TestHlogRefused(t *testing.T) {
 		"broken":     "#kbench {\n",
 		"neg. count": strings.Replace(good, `"below":0`, `"below":-1`, 1),
 	} {
-		if _, err := readHlog(strings.NewReader(text)); err == nil {
+		if _, err := readIntervals(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -169,7 +169,7 @@ func TestHlogRefused(t *testing.T) {
 			t.Errorf("tag %q accepted", tag)
 		}
 	}
-	if out, err := readHlog(strings.NewReader("")); err != nil || len(out) != 0 {
+	if out, err := readIntervals(strings.NewReader("")); err != nil || len(out) != 0 {
 		t.Errorf("empty log: %v, %v", out, err)
 	}
 }
@@ -184,7 +184,7 @@ func FuzzReadHlog(f *testing.F) {
 	f.Add(b.String())
 	f.Add("Tag=A,0.127,1.007,2.769,HISTFAAAAEV42pNpmSz")
 	f.Fuzz(func(t *testing.T, text string) {
-		out, err := readHlog(strings.NewReader(text))
+		out, err := readIntervals(strings.NewReader(text))
 		if err != nil {
 			return
 		}

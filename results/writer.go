@@ -246,8 +246,10 @@ func parseHlogFigure(name string) (workload, metric string, ok bool) {
 	return workload, metric, ok && isMetric(metric)
 }
 
+const hlogSuffix = ".hlog"
+
 func hlogName(cell, name string) string {
-	return strings.NewReplacer("/", "_", "\\", "_").Replace(cell + "." + name + ".hlog")
+	return strings.NewReplacer("/", "_", "\\", "_").Replace(cell + "." + name + hlogSuffix)
 }
 
 // Flush hands what was written to the kernel, so that a later SIGKILL of the

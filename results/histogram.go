@@ -1,0 +1,76 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Histogram is everything that a cell recorded under one tag of one metric, as
+// one workload measured it: the distributions of all repeats, merged. Tag is a
+// phase of the metric, or raw material beside its phases such as broker.2.
+type Histogram struct {
+	Cell     string
+	Workload string
+	Metric   string
+	Tag      string
+	Dist     *Distribution
+}
+
+// phase gives the phase of the catalogue that the tag names. ok is false for
+// raw material.
+func (h Histogram) phase() (phase string, ok bool) {
+	m, phase, err := FindMetric(h.Metric + "." + h.Tag)
+	return phase, err == nil && m.Unit == Nanoseconds
+}
+
+// EachHistogram merges the histograms of the run and hands them to f, metric
+// by metric, so that few are in memory at a time. f must not keep Dist beyond
+// its call. An error of f ends it.
+func (r *Run) EachHistogram(f func(Histogram) error) error {
+	for _, c := range r.Manifest.Cells {
+		logs, order := r.hlogFigures(c.ID)
+		for _, key := range order {
+			dists := make(map[string]*Distribution)
+			var tags []string
+			for _, name := range logs[key] {
+				err := r.eachInterval(c.ID, name, func(iv Interval) error {
+					if dists[iv.Tag] == nil {
+						dists[iv.Tag] = NewDistribution()
+						tags = append(tags, iv.Tag)
+					}
+					return dists[iv.Tag].Merge(iv.Dist)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			for _, tag := range tags {
+				if err := f(Histogram{c.ID, key.workload, key.metric, tag, dists[tag]}); err != nil {
+					return fmt.Errorf("%s: %w", hlogName(c.ID, logs[key][0]), err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// hlogFigures lists the logs of a cell that enter its figures, repeats of one
+// workload and metric together.
+func (r *Run) hlogFigures(cell string) (logs map[figureKey][]string, order []figureKey) {
+	logs = make(map[figureKey][]string)
+	prefix := strings.TrimSuffix(hlogName(cell, ""), hlogSuffix)
+	for _, file := range r.HlogNames() {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(file, hlogSuffix), prefix)
+		workload, metric, figure := parseHlogFigure(name)
+		if !ok || !figure {
+			continue
+		}
+		key := figureKey{cell, workload, metric, ""}
+		if !slices.Contains(order, key) {
+			order = append(order, key)
+		}
+		logs[key] = append(logs[key], name)
+	}
+	return logs, order
+}
