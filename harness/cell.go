@@ -31,6 +31,7 @@ type cellRun struct {
 	*runner
 	spec    spec.Cell
 	repeat  int
+	attempt int // at the repeat, from 1
 	n       int // of the cells that are run, from 1
 	rec     *recorder
 	monitor *monitor
@@ -39,6 +40,16 @@ type cellRun struct {
 
 	provider provider.Provider
 	cluster  *cluster
+}
+
+// stem names the files of one cluster: the cell, the repeat and, where it was
+// run again, the attempt.
+func (run *cellRun) stem() string {
+	s := fmt.Sprintf("%s.%d", run.spec.ID, run.repeat)
+	if run.attempt > 1 {
+		s += fmt.Sprintf(".attempt-%d", run.attempt)
+	}
+	return s
 }
 
 // live runs the phases in order. Teardown comes last and always, with a

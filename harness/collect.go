@@ -22,7 +22,7 @@ func (run *cellRun) collect(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
-	dir, err := run.w.NodesDir(fmt.Sprintf("%s.%d", run.spec.ID, run.repeat))
+	dir, err := run.w.NodesDir(run.stem())
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,9 @@ func (run *cellRun) collect(ctx context.Context) error {
 
 // cellMetric is a line of metrics.jsonl.
 type cellMetric struct {
-	Cell   string `json:"cell"`
-	Repeat int    `json:"repeat"`
+	Cell    string `json:"cell"`
+	Repeat  int    `json:"repeat"`
+	Attempt int    `json:"attempt,omitempty"` // at the repeat, where it was not the first
 	nodemetrics.Sample
 }
 
@@ -76,6 +77,9 @@ func (run *cellRun) collectNode(ctx context.Context, proc provider.Node, dir str
 	defer func() { _ = f.Close() }()
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		m := cellMetric{Cell: run.spec.ID, Repeat: run.repeat}
+		if run.attempt > 1 {
+			m.Attempt = run.attempt
+		}
 		if err := json.Unmarshal(sc.Bytes(), &m.Sample); err != nil {
 			continue // the last line of a killed node may be torn
 		}

@@ -10,12 +10,8 @@ import (
 
 // contrasts is the table of what differs between the targets of a run beside
 // what is measured, from the cells as they were run. Rows that are equal for
-// all targets are left out; a run of one target has none.
-func contrasts(s *spec.Spec, cells []results.Cell) []results.Contrast {
-	if len(s.Targets) < 2 {
-		return nil
-	}
-	matrix := s.Cells()
+// all targets are left out, so that a run of one target has none.
+func contrasts(matrix []spec.Cell, cells []results.Cell) []results.Contrast {
 	var out []results.Contrast
 	for _, row := range contrastRows {
 		values := map[string]string{}

@@ -19,6 +19,21 @@ type Options struct {
 	DataDir     string // where nodes keep their data, for the environment
 	// Open makes the provider of one cell; name is unique in the machine.
 	Open func(ctx context.Context, name string) (provider.Provider, error)
+	// Units is what is run, in this order; nil means the Matrix of Spec.
+	Units []Unit
+	// Retries is how often a unit with an invalid turn is run again.
+	Retries int
+	// StopAtLoss ends the run when a unit stays invalid: the rest could not
+	// mend it.
+	StopAtLoss bool
+	// Comparison is what Units compare, for the manifest; nil where they are
+	// no interleaved pairs.
+	Comparison *results.Comparison
+	// Began hears of each attempt, from 1, at a unit by its index; nil drops it.
+	Began func(unit, attempt int)
+	// Ended hears what a counted unit measured in which every turn was valid;
+	// nil drops it.
+	Ended func(unit int, samples []results.Sample)
 	// Say gets one plain line for people; nil drops them.
 	Say func(line string)
 	// Progress hears where the run is, one call at a time but from several

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"kbench/harness/spec"
 	"kbench/results"
 )
 
@@ -22,8 +21,13 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r := &runner{Options: o, w: w, started: started}
+	r.runCell = r.cell
+	units := o.Units
+	if units == nil {
+		units = Matrix(o.Spec)
+	}
 	m := r.manifest()
-	m.Cells = r.cells(ctx)
+	m.Cells = r.units(ctx, units)
 	m.Ended, m.Interrupted = time.Now(), ctx.Err() != nil
 	m.Verdict = results.Overall(m.Cells)
 	for _, c := range m.Cells {
@@ -31,7 +35,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 			m.Reasons = append(m.Reasons, c.ID+": "+reason)
 		}
 	}
-	m.Differences = contrasts(o.Spec, m.Cells)
+	m.Differences = contrasts(matrixOf(units), m.Cells)
 	dir, err := w.Commit(m)
 	if err != nil {
 		return Outcome{}, err
@@ -44,6 +48,7 @@ type runner struct {
 	Options
 	w       *results.Writer
 	started time.Time
+	runCell func(ctx context.Context, t Turn, attempt, n, total int) results.Cell
 }
 
 func (r *runner) manifest() results.Manifest {
@@ -51,7 +56,7 @@ func (r *runner) manifest() results.Manifest {
 	m := results.Manifest{
 		Name: r.Spec.Name, Started: r.started, CommandLine: r.CommandLine, Tool: r.Tool,
 		SpecHash: r.Spec.Hash(), SpecYAML: string(r.Spec.YAML()), Seed: r.Spec.Seed,
-		Provider: r.Provider, ProviderWhy: r.ProviderWhy, Environment: env,
+		Provider: r.Provider, ProviderWhy: r.ProviderWhy, Environment: env, Comparison: r.Comparison,
 	}
 	if probe, err := results.ProbeFsync(r.DataDir, 50); err == nil {
 		seen.FsyncP50 = probe
@@ -60,6 +65,9 @@ func (r *runner) manifest() results.Manifest {
 	}
 	m.Observed = seen
 	for _, t := range r.Spec.Thresholds {
+		if r.Comparison != nil {
+			break // they bound a run, not the difference of two sides
+		}
 		m.Bounds = append(m.Bounds, t.Text)
 	}
 	if env.OnMemory() {
@@ -71,43 +79,12 @@ func (r *runner) manifest() results.Manifest {
 	return m
 }
 
-// cells runs the matrix, each cell as often as the spec repeats. A cell that
-// an interrupt kept from starting is left out.
-func (r *runner) cells(ctx context.Context) []results.Cell {
-	matrix := r.Spec.Cells()
-	total := len(matrix) * max(r.Spec.Repeats, 1)
-	var out []results.Cell
-	for repeat := 1; repeat <= max(r.Spec.Repeats, 1); repeat++ {
-		for i, c := range matrix {
-			if ctx.Err() != nil {
-				return out
-			}
-			n := (repeat-1)*len(matrix) + i + 1
-			cell := r.cell(ctx, c, repeat, n, total)
-			if repeat == 1 {
-				out = append(out, cell)
-				continue
-			}
-			out[i] = mergeRepeat(out[i], cell)
-		}
-	}
-	return out
-}
-
-// mergeRepeat adds a repeat of a cell: it is as valid as its worst repeat.
-func mergeRepeat(a, b results.Cell) results.Cell {
-	a.Ended = b.Ended
-	a.Verdict = results.Overall([]results.Cell{a, b})
-	a.Reasons = append(a.Reasons, b.Reasons...)
-	a.Checks = append(a.Checks, b.Checks...)
-	return a
-}
-
 // cell runs one cell from nothing to nothing and judges it.
-func (r *runner) cell(ctx context.Context, c spec.Cell, repeat, n, total int) results.Cell {
+func (r *runner) cell(ctx context.Context, t Turn, attempt, n, total int) results.Cell {
+	c := t.Cell
 	run := &cellRun{
-		runner: r, spec: c, repeat: repeat, n: n,
-		rec: newRecorder(r.w, c.ID, repeat), monitor: newMonitor(newProgress(c, n, total), r.progress),
+		runner: r, spec: c, repeat: t.Repeat, attempt: attempt, n: n,
+		rec: newRecorder(r.w, c.ID, t.Repeat), monitor: newMonitor(newProgress(c, n, total), r.progress),
 		out: results.Cell{
 			ID: c.ID, Target: string(c.Target), Variant: c.Variant, Partitions: c.Config.Cluster.Partitions,
 			Config: c.Config.Map(), Hash: c.Hash, Started: time.Now(),

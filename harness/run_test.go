@@ -83,7 +83,7 @@ func TestContrastsNameBothStores(t *testing.T) {
 	for _, c := range s.Cells() {
 		cells = append(cells, results.Cell{ID: c.ID, Target: string(c.Target), Store: "store of " + string(c.Target)})
 	}
-	for _, row := range contrasts(s, cells) {
+	for _, row := range contrasts(s.Cells(), cells) {
 		if len(row.Values) != 2 || row.Values["zk"] == row.Values["kraft"] {
 			t.Errorf("row %q does not contrast: %v", row.What, row.Values)
 		}

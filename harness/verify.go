@@ -126,8 +126,7 @@ func brokerIDs(ids []int32) []kafka.BrokerID {
 }
 
 func (run *cellRun) keepHistory(h checker.History) error {
-	name := fmt.Sprintf("%s.%d%s", run.spec.ID, run.repeat, checker.FileSuffix)
-	f, err := os.Create(filepath.Join(run.w.Dir(), name))
+	f, err := os.Create(filepath.Join(run.w.Dir(), run.stem()+checker.FileSuffix))
 	if err != nil {
 		return fmt.Errorf("keep the history: %w", err)
 	}

@@ -33,7 +33,7 @@ trial, keeps and writes what was measured, and tears down.`
 type runFlags struct {
 	targets, partitions, workloads string
 	provider, store, timeouts      string
-	trials, repeats, seed          string
+	trials, repeats, retries, seed string
 	set                            []string
 	dataDir, out                   string
 	dryRun, quiet                  bool
@@ -61,6 +61,7 @@ func newRun() *cobra.Command {
 	fl.StringVar(&f.timeouts, "timeouts", "", "timer profile: default or matched")
 	fl.StringVar(&f.trials, "trials", "", "injected events of each workload and cell")
 	fl.StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
+	fl.StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
 	fl.StringVar(&f.seed, "seed", "", "seed of everything random")
 	fl.StringArrayVar(&f.set, "set", nil, "give a key of the spec another value: path=value (repeatable)")
 	fl.StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes keep their data; a memory file system makes fsync free")
@@ -86,6 +87,7 @@ func (f runFlags) overrides(given func(flag string) bool) ([]spec.Override, erro
 		{"timeouts", "cluster.timeouts", f.timeouts, false},
 		{"trials", "trials", f.trials, false},
 		{"repeats", "repeats", f.repeats, false},
+		{"retries", "retries", f.retries, false},
 		{"seed", "seed", f.seed, false},
 	} {
 		if !given(o.flag) {
@@ -142,7 +144,7 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	view := live.New(cmd.ErrOrStderr(), isLiveTerminal(os.Stderr, os.Getenv), terminalWidth)
 	o := harness.Options{
 		Spec: s, Out: f.out, CommandLine: os.Args, Tool: tool(), Provider: where.provider, ProviderWhy: where.why,
-		DataDir: f.dataDir, Open: where.open,
+		DataDir: f.dataDir, Open: where.open, Retries: s.Retries,
 	}
 	if !f.quiet {
 		o.Say, o.Progress = view.Line, view.Update
