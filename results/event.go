@@ -25,9 +25,8 @@ type Event struct {
 // maxLine bounds one line of a JSONL file on reading.
 const maxLine = 16 << 20
 
-// readLines decodes a JSONL file into values, one per line.
-func readLines[T any](r io.Reader) ([]T, error) {
-	var out []T
+// eachLine decodes the lines of a JSONL file one by one.
+func eachLine[T any](r io.Reader, f func(T) error) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
 	for n := 1; sc.Scan(); n++ {
@@ -35,13 +34,22 @@ func readLines[T any](r io.Reader) ([]T, error) {
 			continue
 		}
 		var v T
-		if err := json.Unmarshal(sc.Bytes(), &v); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		err := json.Unmarshal(sc.Bytes(), &v)
+		if err == nil {
+			err = f(v)
 		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return sc.Err()
+}
+
+// readLines decodes a JSONL file into values, one per line.
+func readLines[T any](r io.Reader) (out []T, err error) {
+	err = eachLine(r, func(v T) error {
 		out = append(out, v)
-	}
-	if err := sc.Err(); err != nil {
-		return nil, err
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }

@@ -36,7 +36,7 @@ func writeRun(t *testing.T, out string) string {
 	for _, err := range []error{
 		err,
 		w.Event(Event{MonoNs: 1, Wall: started, Kind: "fault.injected", Node: "broker-1"}),
-		w.Metric(map[string]any{"node": "broker-1", "cpu": 0.5}),
+		w.Metric(Resource{Node: "broker-1", MonoNs: 7, CPUMs: 500}),
 		w.Sample(testSample("zk.base.partitions-1k", 1, 3)),
 		w.Sample(testSample("zk.base.partitions-1k", 2, 1)),
 		w.Sample(testSample("zk.base.partitions-1k", 3, 2)),
@@ -82,6 +82,14 @@ func TestFolderRoundTrip(t *testing.T) {
 		}
 		if ev, err := r.Events(); err != nil || len(ev) != 1 || ev[0].Kind != "fault.injected" {
 			t.Errorf("events %+v, %v", ev, err)
+		}
+		var used []Resource
+		if err := r.EachResource(func(u Resource) error { used = append(used, u); return nil }); err != nil || len(used) != 1 || used[0].CPUMs != 500 || used[0].MonoNs != 7 {
+			t.Errorf("resources %+v, %v", used, err)
+		}
+		stop := errors.New("stop")
+		if err := r.EachEvent(func(Event) error { return stop }); !errors.Is(err, stop) {
+			t.Errorf("the error of the caller is lost: %v", err)
 		}
 		iv, err := r.Hlog("zk.base.partitions-1k", "controlled-shutdown")
 		if err != nil || len(iv) != 1 || iv[0].Tag != "moved" || iv[0].Dist.Count() != 1 {
