@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kbench/harness/child"
+	"kbench/harness/kafka"
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
 	"kbench/internal/nodeconfig"
@@ -34,7 +35,7 @@ type Provider struct {
 
 	mu    sync.Mutex
 	ports map[uint16]bool
-	nodes []*Node
+	nodes []provider.Node
 	extra []func(context.Context) error // what else Close ends
 }
 
@@ -112,6 +113,22 @@ func (p *Provider) ZooKeeper(ctx context.Context, size int, tickTime time.Durati
 	p.extra = append(p.extra, e.Close)
 	p.mu.Unlock()
 	return e, nil
+}
+
+// Kafka implements provider.Provider.
+func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, error) {
+	found, err := kafka.Find(k.Version)
+	if err != nil {
+		return nil, err
+	}
+	n, err := kafka.Start(ctx, kafka.Config{Installation: found, Kafka: k, Dir: filepath.Join(p.cfg.WorkDir, k.Name)})
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.nodes = append(p.nodes, n)
+	p.mu.Unlock()
+	return n, nil
 }
 
 func (p *Provider) onePort() (uint16, error) {

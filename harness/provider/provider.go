@@ -21,8 +21,8 @@ const (
 	Resume Signal = "resume"
 )
 
-// ErrUnavailable is in the error of ZooKeeper where this machine has none, so
-// that a caller may choose another store; its text says how to get it.
+// ErrUnavailable is in the error of ZooKeeper and Kafka where this machine has
+// none, so that a caller may choose another store; its text says how to get it.
 var ErrUnavailable = errors.New("not available here")
 
 // Provider runs the nodes of one cluster.
@@ -38,6 +38,9 @@ type Provider interface {
 	// ZooKeeper starts a real ensemble of size servers (1 or 3) and waits
 	// until it serves. Its error says what is missing and how to get it.
 	ZooKeeper(ctx context.Context, size int, tickTime time.Duration) (Ensemble, error)
+	// Kafka starts a process of real Apache Kafka and does not wait for
+	// readiness. Its error says what is missing and how to get it.
+	Kafka(ctx context.Context, k Kafka) (Node, error)
 	// Close ends every node and removes what the provider made, the files of
 	// stopped nodes included. It is idempotent and bounded by ctx.
 	Close(ctx context.Context) error
@@ -53,7 +56,7 @@ type Ensemble interface {
 	Members() []Node
 }
 
-// Node is one process or container of kbench or of ZooKeeper.
+// Node is one process or container of kbench, ZooKeeper or Kafka.
 type Node interface {
 	Name() string
 	// Signal sends s and returns the CLOCK_MONOTONIC stamp in nanoseconds

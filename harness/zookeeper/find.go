@@ -86,6 +86,9 @@ func versionOf(jars []string) string {
 	return ""
 }
 
+// Java is the path of the java program that servers run on.
+func Java() (string, error) { return findJava(os.Getenv("JAVA_HOME"), os.Getenv("PATH")) }
+
 func findJava(home, path string) (string, error) {
 	if home != "" {
 		java := filepath.Join(home, "bin", "java")
@@ -99,7 +102,7 @@ func findJava(home, path string) (string, error) {
 			return java, nil
 		}
 	}
-	return "", fmt.Errorf("no Java for ZooKeeper: %w: install it (apt-get install openjdk-17-jre-headless) or set JAVA_HOME", provider.ErrUnavailable)
+	return "", fmt.Errorf("no Java: one is %w: install it (apt-get install openjdk-17-jre-headless) or set JAVA_HOME", provider.ErrUnavailable)
 }
 
 func isFile(path string) bool {

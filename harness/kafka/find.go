@@ -1,0 +1,92 @@
+package kafka
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"kbench/harness/provider"
+	"kbench/harness/zookeeper"
+)
+
+// Installation is a Kafka that can be started.
+type Installation struct {
+	Java    string // path of the java program
+	Libs    string // the directory of the jars; all of them are the class path
+	Version string // of Kafka, as its jar is named
+}
+
+// Where an installation is looked for.
+const (
+	envRoot = "KBENCH_KAFKA" // a directory with VERSION/libs
+	envHome = "KAFKA_HOME"   // an unpacked release
+)
+
+// Find looks for the jars of a version, and for Java.
+func Find(version string) (Installation, error) {
+	beside := ""
+	if exe, err := os.Executable(); err == nil {
+		beside = filepath.Join(filepath.Dir(exe), "kafka")
+	}
+	inst, err := find(os.Getenv, beside, version)
+	if err != nil {
+		return inst, err
+	}
+	inst.Java, err = zookeeper.Java()
+	return inst, err
+}
+
+// find looks for the jars alone.
+func find(getenv func(string) string, beside, version string) (Installation, error) {
+	var looked []string
+	for _, place := range []struct{ what, libs string }{
+		{envRoot, below(getenv(envRoot), version, "libs")},
+		{envHome, below(getenv(envHome), "libs")},
+		{"beside kbench", below(beside, version, "libs")},
+	} {
+		if place.libs == "" {
+			continue
+		}
+		got, err := versionOf(place.libs)
+		switch {
+		case err == nil && got == version:
+			return Installation{Libs: place.libs, Version: got}, nil
+		case err == nil:
+			looked = append(looked, fmt.Sprintf("%s has %s in %s", place.what, got, place.libs))
+		case place.what != "beside kbench":
+			looked = append(looked, fmt.Sprintf("%s: %v", place.what, err))
+		}
+	}
+	also := ""
+	if len(looked) > 0 {
+		also = " (" + strings.Join(looked, "; ") + ")"
+	}
+	return Installation{}, fmt.Errorf("Apache Kafka %s is %w%s: run `make kafka`, which fetches its jars with Maven, or set KAFKA_HOME to an unpacked release", version, provider.ErrUnavailable, also)
+}
+
+// below joins a path to a root that may not be there.
+func below(root string, path ...string) string {
+	if root == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{root}, path...)...)
+}
+
+// mainJar is the jar that names the version of all: kafka_SCALA-VERSION.jar.
+var mainJar = regexp.MustCompile(`^kafka_[0-9.]+-([0-9]+\.[0-9]+\.[0-9]+)\.jar$`)
+
+// versionOf gives the version of the Kafka whose jars are in libs.
+func versionOf(libs string) (string, error) {
+	files, err := os.ReadDir(libs)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be read", libs)
+	}
+	for _, f := range files {
+		if m := mainJar.FindStringSubmatch(f.Name()); m != nil {
+			return m[1], nil
+		}
+	}
+	return "", fmt.Errorf("%s holds no kafka_*.jar", libs)
+}

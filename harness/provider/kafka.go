@@ -1,0 +1,19 @@
+package provider
+
+// Kafka is one process of real Apache Kafka that is to be started: a candidate
+// of ZooKeeper mode or a controller of a KRaft quorum.
+type Kafka struct {
+	Name string // unique in the cluster; names files
+	// Version is that of Kafka, such as 3.9.2.
+	Version string
+	// Properties is server.properties without log.dirs, which the provider adds.
+	Properties []Property
+	// ClusterID formats the storage before the first start, as KRaft needs it;
+	// empty formats nothing.
+	ClusterID string
+	Heap      string   // of the JVM, such as 1g; both -Xms and -Xmx
+	JVM       []string // more flags of the JVM, after those of Kafka's start script
+}
+
+// Property is one line of server.properties.
+type Property struct{ Key, Value string }
