@@ -45,7 +45,9 @@ func AddAccept(path string, a Accept) (notes []string, err error) {
 		if !l.known[identity{a.Run, a.Digest}] {
 			return nil, fmt.Errorf("%s: the history has no run %q", path, a.Run)
 		}
-		l.InsertAccept(a)
+		if !l.InsertAccept(a) {
+			return nil, nil
+		}
 		return []any{a}, nil
 	})
 	return notes, err
