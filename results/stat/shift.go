@@ -1,0 +1,88 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// ShiftRatio is by which factor values of b are larger than those of a: the
+// median of all ratios b[j]/a[i] (Hodges and Lehmann 1963, on the logarithmic
+// scale). Its interval holds the factors that MannWhitney does not reject, so
+// that, ties aside, it leaves out 1 exactly where that test is significant; it
+// is exact as far as the test is. Both samples are measurements: not negative.
+// ratio is NaN and ok false as of RatioInterval; ok is also false where the
+// samples are too small for the confidence.
+func ShiftRatio(a, b []float64, confidence float64) (ratio float64, iv Interval, ok bool) {
+	if len(a) == 0 || len(b) == 0 || !measured(a) || !measured(b) || !share(confidence) {
+		return math.NaN(), Interval{}, false
+	}
+	r := ratios{slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))}
+	pairs := len(a) * len(b)
+	ratio = r.rank((pairs + 1) / 2)
+	if pairs%2 == 0 {
+		// The geometric mean, so that swapping the sides inverts the ratio.
+		if other := r.rank(pairs/2 + 1); other != ratio {
+			ratio = math.Sqrt(ratio) * math.Sqrt(other)
+		}
+	}
+	k := shiftRank(len(a), len(b), confidence)
+	if k < 1 || math.IsInf(ratio, 0) {
+		return ratio, Interval{}, false
+	}
+	iv = Interval{r.rank(k), r.rank(pairs + 1 - k)}
+	return ratio, iv, !math.IsInf(iv.Hi, 0)
+}
+
+// shiftRank is the rank, from 1, of the ratio that bounds the interval: one
+// more than the largest U that the test rejects, 0 where it rejects none. It
+// is exact up to the sizes for which MannWhitney is.
+func shiftRank(n, m int, confidence float64) int {
+	alpha := 1 - confidence
+	if n <= stats.MannWhitneyExactLimit && m <= stats.MannWhitneyExactLimit {
+		dist := stats.UDist{N1: n, N2: m}
+		lo, hi := 0, n*m/2 // the smallest U that is not rejected lies here
+		for lo < hi {
+			if mid := (lo + hi) / 2; 2*dist.CDF(float64(mid)) <= alpha {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo
+	}
+	mean := float64(n) * float64(m) / 2
+	sd := math.Sqrt(mean * float64(n+m+1) / 6)
+	return max(int(math.Floor(mean-0.5-stats.StdNormal.InvCDF(1-alpha/2)*sd))+1, 0)
+}
+
+// ratios are all quotients of b over a, both sorted, without listing them.
+type ratios struct{ a, b []float64 }
+
+// rank gives the k-th smallest ratio, from 1. Ratios are not negative, so that
+// they are ordered as their bits are: it halves the bits' range.
+func (r ratios) rank(k int) float64 {
+	lo, hi := uint64(0), math.Float64bits(math.Inf(1))
+	for lo < hi {
+		if mid := lo + (hi-lo)/2; r.upTo(math.Float64frombits(mid)) >= k {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return math.Float64frombits(lo)
+}
+
+// upTo counts the ratios that are at most x. The larger a is, the more values
+// of b are under its x-fold.
+func (r ratios) upTo(x float64) int {
+	count, j := 0, 0
+	for _, a := range r.a {
+		for j < len(r.b) && quotient(r.b[j], a) <= x {
+			j++
+		}
+		count += j
+	}
+	return count
+}
