@@ -7,8 +7,9 @@ import "io"
 // started again.
 type Resource struct {
 	Cell         string `json:"cell"`
-	Repeat       int    `json:"repeat"` // from 1
-	MonoNs       int64  `json:"t"`      // CLOCK_MONOTONIC
+	Repeat       int    `json:"repeat"`  // from 1
+	Attempt      int    `json:"attempt"` // at the repeat, 0 where it was the first
+	MonoNs       int64  `json:"t"`       // CLOCK_MONOTONIC
 	Node         string `json:"node"`
 	CPUMs        int64  `json:"cpu_ms"`        // user and system, sum
 	RSSBytes     int64  `json:"rss_bytes"`     // resident now
