@@ -57,9 +57,10 @@ func (h *headline) sum() Headline {
 	if s.N == 0 {
 		return s
 	}
-	s.P50 = float64(h.hist.ValueAtQuantile(50)) / h.perUnit()
+	// The histogram gives the upper end of a bucket, which may lie over the max.
+	s.P50 = min(float64(h.hist.ValueAtQuantile(50))/h.perUnit(), h.max)
 	if results.Supports(s.N, 99) {
-		s.P99 = float64(h.hist.ValueAtQuantile(99)) / h.perUnit()
+		s.P99 = min(float64(h.hist.ValueAtQuantile(99))/h.perUnit(), h.max)
 	}
 	return s
 }

@@ -83,6 +83,9 @@ func TestHeadlineOfARate(t *testing.T) {
 	h := newHeadline("create-topics")
 	h.add("creation.rate", 1234.5)
 	h.add("creation.rate", math.NaN())
+	if s := h.sum(); s.P50 > s.Max {
+		t.Errorf("the median %v is over the maximum %v", s.P50, s.Max)
+	}
 	if s := h.sum(); s.Unit != results.PerSecond || s.N != 1 || math.Abs(s.P50-1234.5) > 2 {
 		t.Errorf("%+v", s)
 	}

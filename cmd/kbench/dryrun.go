@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kbench/harness/live"
 	"kbench/harness/spec"
 )
 
@@ -42,14 +43,32 @@ const (
 func estimate(s *spec.Spec, cells []spec.Cell) time.Duration {
 	var total time.Duration
 	for _, c := range cells {
-		total += cellUp + time.Duration(c.Config.Cluster.Partitions)*time.Second/partitionsPerSecond
-		detect := c.Config.KRaft.FetchTimeout
-		if c.Target == spec.ZK {
-			detect = c.Config.ZK.SessionTimeout
-		}
-		for _, w := range c.Workloads {
-			total += w.Params.Duration + time.Duration(w.Params.Trials)*(detect+trialOverhead)
-		}
+		total += estimateCell(c)
 	}
 	return max(total*time.Duration(max(s.Repeats, 1)), time.Minute)
+}
+
+// estimateCell guesses how long one run of a cell takes.
+func estimateCell(c spec.Cell) time.Duration {
+	took := cellUp + time.Duration(c.Config.Cluster.Partitions)*time.Second/partitionsPerSecond
+	detect := c.Config.KRaft.FetchTimeout
+	if c.Target == spec.ZK {
+		detect = c.Config.ZK.SessionTimeout
+	}
+	for _, w := range c.Workloads {
+		took += w.Params.Duration + time.Duration(w.Params.Trials)*(detect+trialOverhead)
+	}
+	return took
+}
+
+// planOf is what the spec lets those who watch its run expect.
+func planOf(s *spec.Spec) live.Plan {
+	plan := live.Plan{Name: s.Name}
+	byID := map[string]time.Duration{}
+	for _, c := range s.Cells() {
+		byID[c.ID] = estimateCell(c)
+		plan.Total += byID[c.ID] * time.Duration(max(s.Repeats, 1))
+	}
+	plan.Cell = func(id string) time.Duration { return byID[id] }
+	return plan
 }

@@ -9,10 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"kbench/harness"
-	"kbench/harness/live"
 	"kbench/harness/spec"
 	"kbench/results"
 	"kbench/results/report"
@@ -141,23 +139,19 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	defer func() { _ = os.Remove(f.dataDir) }() // only where the run left it empty
 	ctx, signalled, stop := untilSignal(cmd.Context())
 	defer stop()
-	view := live.New(cmd.ErrOrStderr(), isLiveTerminal(os.Stderr, os.Getenv), terminalWidth)
+	w := startWatch(cmd, planOf(s), f.quiet)
+	defer w.close()
 	o := harness.Options{
 		Spec: s, Out: f.out, CommandLine: os.Args, Tool: tool(), Provider: where.provider, ProviderWhy: where.why,
 		DataDir: f.dataDir, Open: where.open, Retries: s.Retries,
 	}
-	if !f.quiet {
-		o.Say, o.Progress = view.Line, view.Update
-	}
+	w.attach(&o)
 	unhook := context.AfterFunc(ctx, func() {
-		if f.quiet {
-			return
-		}
-		view.Line("the trial is ended and what was measured is written; a second signal ends at once and leaves the rest to kbench clean")
+		w.board.Line("the trial is ended and what was measured is written; a second signal ends at once and leaves the rest to kbench clean")
 	})
 	outcome, err := harness.Run(ctx, o)
 	unhook()
-	view.Close()
+	w.close()
 	if err != nil {
 		return errors.Join(err, signalExit(signalled()))
 	}
@@ -192,18 +186,4 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 		return &exitError{code: code}
 	}
 	return nil
-}
-
-// isLiveTerminal reports whether a line may be rewritten on f. NO_COLOR and CI
-// count when they are not empty.
-func isLiveTerminal(f *os.File, getenv func(string) string) bool {
-	return term.IsTerminal(int(f.Fd())) && getenv("TERM") != "dumb" && getenv("NO_COLOR") == "" && getenv("CI") == ""
-}
-
-func terminalWidth() int {
-	w, _, err := term.GetSize(int(os.Stderr.Fd()))
-	if err != nil || w <= 0 {
-		return 80
-	}
-	return w
 }

@@ -6,128 +6,135 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"kbench/harness"
 )
 
-// interval is how often the terminal line is drawn at most.
-const interval = 100 * time.Millisecond
+// Terminal is a place where lines can be redrawn.
+type Terminal struct {
+	Size   func() (columns, rows int) // asked anew for each frame, since windows change
+	Colour bool
+}
 
-// View prints progress. Its zero value is not usable; see New.
+// drawInterval is how often a frame is drawn at most, and idleInterval how
+// often at least: clocks go on where nothing happens.
+const (
+	drawInterval = 100 * time.Millisecond
+	idleInterval = time.Second
+	closeTimeout = 2 * time.Second
+	// linesAtOnce bounds the lines of one write.
+	linesAtOnce = 256
+	// maxWrites bounds the writes of one look: all that a board remembers.
+	maxWrites = maxItems/linesAtOnce + 1
+)
+
+// View shows a board on a terminal or as plain lines.
 type View struct {
-	out      io.Writer
-	terminal bool
-	width    func() int // columns, asked anew since windows change
-	now      func() time.Time
+	board    *Board
+	terminal *Terminal // nil for plain lines
+	screen   screen
+	seen     int64 // number of the last item shown
 
-	mu      sync.Mutex
-	started time.Time
-	drawn   time.Time
-	shown   bool   // a line stands on the terminal
-	last    string // the last plain line, not repeated
+	once    sync.Once
+	stop    chan struct{}
+	stopped chan struct{}
 }
 
-// New makes a view. terminal says whether out can rewrite a line; width is
-// asked for its columns and may be nil.
-func New(out io.Writer, terminal bool, width func() int) *View {
-	if width == nil {
-		width = func() int { return 80 }
-	}
-	return &View{out: out, terminal: terminal, width: width, now: time.Now, started: time.Now()}
+// NewView starts to show the board on out, redrawn where there is a terminal
+// and as plain lines where it is nil. Close must be called.
+func NewView(out io.Writer, terminal *Terminal, board *Board) *View {
+	v := newView(out, terminal, board)
+	go v.run()
+	return v
 }
 
-// Line prints a line for good.
-func (v *View) Line(s string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.clear()
-	_, _ = fmt.Fprintln(v.out, s)
+func newView(out io.Writer, terminal *Terminal, board *Board) *View {
+	return &View{
+		board: board, terminal: terminal, screen: screen{out: out},
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
 }
 
-// Update shows p.
-func (v *View) Update(p harness.Progress) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !v.terminal {
-		v.plain(p)
-		return
-	}
-	now := v.now()
-	if v.shown && now.Sub(v.drawn) < interval {
-		return
-	}
-	v.drawn = now
-	line := fmt.Sprintf("[%s] %s%s", clock(now.Sub(v.started)), Describe(p), eta(p, now.Sub(v.started)))
-	if width := v.width(); width > 1 && len(line) >= width {
-		line = line[:width-1]
-	}
-	_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s", line)
-	v.shown = true
-}
-
-// plain prints a line for each new phase or trial, not for each step of it.
-func (v *View) plain(p harness.Progress) {
-	p.Work.Done, p.Work.Total = 0, 0
-	if p.Work.Trial > 0 {
-		p.Work.Phase = ""
-	}
-	line := Describe(p)
-	if line == v.last {
-		return
-	}
-	v.last = line
-	_, _ = fmt.Fprintf(v.out, "%s %s\n", clock(v.now().Sub(v.started)), line)
-}
-
-// Close takes the rewritten line off the terminal.
+// Close prints what is left and takes the block off the terminal. It waits two
+// seconds for a terminal that takes nothing, and may be called again.
 func (v *View) Close() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.clear()
-}
-
-func (v *View) clear() {
-	if v.shown {
-		_, _ = fmt.Fprint(v.out, "\r\x1b[K")
-		v.shown = false
+	v.once.Do(func() { close(v.stop) })
+	select {
+	case <-v.stopped:
+	case <-time.After(closeTimeout):
 	}
 }
 
-// Describe says in words where a run is.
-func Describe(p harness.Progress) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "cell %d/%d %s %d partitions: ", p.Cell, p.Cells, p.Target, p.Partitions)
-	w := p.Work
-	if p.Phase != "workload" {
-		b.WriteString(p.Phase)
-		return b.String()
+func (v *View) run() {
+	defer close(v.stopped)
+	for {
+		changed := v.board.Changed()
+		v.draw()
+		select {
+		case <-v.stop:
+			v.print(v.flush(), nil)
+			return
+		case <-changed:
+		case <-time.After(idleInterval):
+		}
+		select {
+		case <-v.stop:
+		case <-time.After(drawInterval):
+		}
 	}
-	b.WriteString(w.Workload)
-	if w.Trials > 0 && w.Trial > 0 {
-		fmt.Fprintf(&b, " trial %d/%d", w.Trial, w.Trials)
-	}
-	if w.Phase != "" {
-		fmt.Fprintf(&b, " %s", w.Phase)
-	}
-	if w.Total > 0 {
-		fmt.Fprintf(&b, " %d/%d", w.Done, w.Total)
-	}
-	return b.String()
 }
 
-// eta guesses from the cells that are over how long the rest takes; the first
-// cell gives no guess.
-func eta(p harness.Progress, elapsed time.Duration) string {
-	done := p.Cell - 1
-	before := elapsed - p.Elapsed // what the finished cells took
-	if done < 1 || before <= 0 {
-		return ""
+// draw shows what is new.
+func (v *View) draw() {
+	lines := v.flush()
+	if v.terminal == nil {
+		v.print(lines, nil)
+		return
 	}
-	left := time.Duration(int64(before)/int64(done)*int64(p.Cells-done)) - p.Elapsed
-	return fmt.Sprintf(", about %s left", clock(max(left, 0)))
+	columns, rows := v.terminal.Size()
+	v.print(lines, frame(v.board.Snapshot(), columns, rows, v.terminal.Colour))
 }
 
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
+// flush prints all lines but the last few, which it gives.
+func (v *View) flush() []string {
+	lines, more := v.lines()
+	for range maxWrites {
+		if !more {
+			break
+		}
+		v.print(lines, nil)
+		lines, more = v.lines()
+	}
+	return lines
+}
+
+func (v *View) print(lines, block []string) {
+	if v.terminal != nil {
+		columns, _ := v.terminal.Size()
+		v.screen.show(columns, lines, block)
+		return
+	}
+	if len(lines) > 0 {
+		_, _ = io.WriteString(v.screen.out, strings.Join(lines, "\n")+"\n")
+	}
+}
+
+// lines are those to be printed for good, and whether there may be more. A
+// terminal shows steps in its block.
+func (v *View) lines() (out []string, more bool) {
+	items, forgotten := v.board.Items(v.seen, linesAtOnce)
+	if forgotten > 0 {
+		out = append(out, fmt.Sprintf("(up to %d messages were not shown: they came too fast)", forgotten))
+	}
+	for _, i := range items {
+		v.seen = i.Seq
+		switch {
+		case i.Kind == ItemSaid:
+			for line := range strings.Lines(i.Text) {
+				out = append(out, clean(line))
+			}
+		case i.Kind == ItemStep && v.terminal == nil,
+			i.Kind == ItemTrial && !i.Valid:
+			out = append(out, clock(i.At)+" "+clean(i.Text))
+		}
+	}
+	return out, len(items) == linesAtOnce
 }
