@@ -65,6 +65,23 @@ func (c *coder) uint16(v *uint16) {
 	}
 }
 
+func (c *coder) float64(v *float64) {
+	if c.reading {
+		*v = c.in.Float64()
+	} else {
+		c.out = kbin.AppendFloat64(c.out, *v)
+	}
+}
+
+// bytes reads a copy: the input may be reused.
+func (c *coder) bytes(v *[]byte) {
+	if c.reading {
+		*v = slices.Clone(c.in.CompactBytes())
+	} else {
+		c.out = kbin.AppendCompactBytes(c.out, *v)
+	}
+}
+
 func codeInt8[T ~int8](c *coder, v *T) {
 	if c.reading {
 		*v = T(c.in.Int8())

@@ -3,6 +3,7 @@ package metadata
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -21,6 +22,7 @@ const (
 	WithoutConfigs
 	WithoutFeatures
 	WithoutProducerIDs
+	WithoutAccess // ACLs, credentials, tokens and quotas
 )
 
 // Digest gives a number that is equal for equal images, whatever way they came
@@ -76,6 +78,9 @@ func (i *Image) Digest(without ...DigestOption) uint64 {
 	}
 	if skip&WithoutProducerIDs == 0 {
 		h.u64(uint64(i.nextProducerID))
+	}
+	if skip&WithoutAccess == 0 {
+		h.access(i.access)
 	}
 	return uint64(h)
 }
@@ -174,6 +179,50 @@ func (h *mixer) broker(b *Broker) {
 	h.u64(uint64(len(b.LogDirs)))
 	for _, d := range b.LogDirs {
 		h.uuid(d)
+	}
+}
+
+// access leaves an image without any as it was before there was this part.
+func (h *mixer) access(a *Access) {
+	for acl := range a.ACLs() {
+		h.u64(8)
+		h.uuid(acl.ID)
+		h.u64(uint64(uint8(acl.ResourceType))<<24 | uint64(uint8(acl.PatternType))<<16 |
+			uint64(uint8(acl.Operation))<<8 | uint64(uint8(acl.PermissionType)))
+		h.str(acl.ResourceName)
+		h.str(acl.Principal)
+		h.str(acl.Host)
+	}
+	for c := range a.Scrams() {
+		h.u64(9)
+		h.str(c.User)
+		h.u64(uint64(uint32(c.Iterations))<<8 | uint64(uint8(c.Mechanism)))
+		h.str(string(c.Salt))
+		h.str(string(c.StoredKey))
+		h.str(string(c.ServerKey))
+	}
+	for t := range a.Tokens() {
+		h.u64(10)
+		for _, s := range append([]string{t.ID, t.Owner, t.Requester}, t.Renewers...) {
+			h.str(s)
+		}
+		h.u64(uint64(t.IssuedMs))
+		h.u64(uint64(t.MaxMs))
+		h.u64(uint64(t.ExpiresMs))
+	}
+	for e, values := range a.Quotas() {
+		h.u64(11)
+		for _, p := range e {
+			h.str(p.Type)
+			h.str(p.Name)
+			if p.Default {
+				h.u64(1)
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(values)) {
+			h.str(k)
+			h.u64(math.Float64bits(values[k]))
+		}
 	}
 }
 

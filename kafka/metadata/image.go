@@ -19,6 +19,7 @@ type Image struct {
 	controllers treeMap[kafka.BrokerID, *Controller]
 	configs     tree[configEntry]
 	features    treeMap[string, int16]
+	access      *Access
 
 	nextProducerID int64
 	partitions     int
@@ -32,6 +33,7 @@ var empty = &Image{
 	topics: newTreeMap[string, *Topic](), topicNames: newTree(lessTopicName),
 	brokers: newTreeMap[kafka.BrokerID, *Broker](), controllers: newTreeMap[kafka.BrokerID, *Controller](),
 	configs: newTree(lessConfig), features: newTreeMap[string, int16](),
+	access: noAccess,
 }
 
 // Empty gives the image of a cluster without metadata, at kafka.NoOffset and

@@ -254,22 +254,36 @@ func newRecord(key int16) Record {
 		return &UnfenceBrokerRecord{}
 	case 9:
 		return &RemoveTopicRecord{}
+	case 10:
+		return &DelegationTokenRecord{}
+	case 11:
+		return &UserScramCredentialRecord{}
 	case 12:
 		return &FeatureLevelRecord{}
+	case 14:
+		return &ClientQuotaRecord{}
 	case 15:
 		return &ProducerIDsRecord{}
 	case 17:
 		return &BrokerRegistrationChangeRecord{}
+	case 18:
+		return &AccessControlEntryRecord{}
+	case 19:
+		return &RemoveAccessControlEntryRecord{}
 	case 20:
 		return &NoOpRecord{}
 	case 21:
 		return &ZkMigrationStateRecord{}
+	case 22:
+		return &RemoveUserScramCredentialRecord{}
 	case 23:
 		return &BeginTransactionRecord{}
 	case 24:
 		return &EndTransactionRecord{}
 	case 25:
 		return &AbortTransactionRecord{}
+	case 26:
+		return &RemoveDelegationTokenRecord{}
 	case 27:
 		return &RegisterControllerRecord{}
 	case 28:

@@ -158,10 +158,54 @@ func goldenValue(name string, v int16) Record {
 		return &ClearElrRecord{TopicName: "foo"}
 	case "unregister-controller":
 		return &UnregisterControllerRecord{ControllerID: 3000}
+	case "delegation-token":
+		return &DelegationTokenRecord{
+			Owner: "User:alice", Requester: "User:bob", Renewers: []string{"User:carol", "User:dave"}, TokenID: "tok-1",
+			IssueTimestamp: 1700000000000, MaxTimestamp: 1700604800000, ExpirationTimestamp: 1700086400000,
+		}
+	case "delegation-token-no-renewers":
+		return &DelegationTokenRecord{
+			Owner: "User:alice", Requester: "User:alice", TokenID: "t",
+			IssueTimestamp: 1, MaxTimestamp: 2, ExpirationTimestamp: 3,
+		}
+	case "scram":
+		return &UserScramCredentialRecord{
+			Name: "alice", Mechanism: ScramSHA512, Salt: ascending(0x40, 20), StoredKey: ascending(0x50, 64),
+			ServerKey: ascending(0x90, 64), Iterations: 8192,
+		}
+	case "client-quota":
+		return &ClientQuotaRecord{
+			Entity: []RecordQuotaEntity{{Type: "user", Name: str("alice")}, {Type: "client-id"}},
+			Name:   "producer_byte_rate", Value: 1048576.5,
+		}
+	case "client-quota-remove":
+		return &ClientQuotaRecord{
+			Entity: []RecordQuotaEntity{{Type: "ip", Name: str("10.0.0.1")}},
+			Name:   "connection_creation_rate", Remove: true,
+		}
+	case "acl":
+		return &AccessControlEntryRecord{
+			ID: topic, ResourceType: 2, ResourceName: "foo-", PatternType: 4, Principal: "User:alice", Host: "*",
+			Operation: 3, PermissionType: 3,
+		}
+	case "remove-acl":
+		return &RemoveAccessControlEntryRecord{ID: topic}
+	case "remove-scram":
+		return &RemoveUserScramCredentialRecord{Name: "alice", Mechanism: ScramSHA256}
+	case "remove-delegation-token":
+		return &RemoveDelegationTokenRecord{TokenID: "tok-1"}
 	case "topic-unknown-tags":
 		return &TopicRecord{Name: "foo", TopicID: topic, Tags: []Tag{{3, []byte{1, 2, 3}}, {40, []byte{}}}}
 	}
 	return nil
+}
+
+func ascending(from byte, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = from + byte(i)
+	}
+	return b
 }
 
 func TestRecordsAreKafkas(t *testing.T) {

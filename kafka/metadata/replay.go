@@ -59,6 +59,9 @@ func (d *Delta) Replay(r Record) error {
 		// The reader of the log hides what an open transaction holds; here
 		// their bounds change nothing.
 	default:
+		if known, err := d.replayAccess(r); known {
+			return err
+		}
 		return fmt.Errorf("replay of %T is not known", r)
 	}
 	return nil

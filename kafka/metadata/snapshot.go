@@ -10,12 +10,14 @@ import (
 
 // Records walks the records that make this image from an empty one, in the
 // order in which Kafka writes a snapshot: features with metadata.version
-// first, brokers, controllers, topics each with its partitions, configurations
-// and producer ids. They suit the image's own metadata.version.
+// first, brokers, controllers, topics each with its partitions, configurations,
+// quotas, producer ids, ACLs, credentials and tokens. They suit the image's own
+// metadata.version.
 func (i *Image) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		_ = i.featureRecords(yield) && i.registrationRecords(yield) &&
-			i.topicRecords(yield) && i.configRecords(yield) && i.producerIDRecords(yield)
+			i.topicRecords(yield) && i.configRecords(yield) && i.access.quotaRecords(yield) &&
+			i.producerIDRecords(yield) && i.access.accessRecords(yield)
 	}
 }
 
