@@ -21,6 +21,8 @@ var listings = []struct {
 	{"targets", func(w io.Writer) {
 		rows(w, "zk", "our ZooKeeper-style controller: election by an ephemeral znode, state in ZooKeeper, changes pushed to brokers")
 		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
+		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers; kafka-zk@VERSION for another")
+		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers; kafka-kraft@VERSION for another")
 	}},
 	{"workloads", func(w io.Writer) {
 		for _, k := range workloads.All() {
@@ -41,8 +43,11 @@ var listings = []struct {
 	{"settings", func(w io.Writer) {
 		for _, s := range spec.Settings() {
 			target := ""
-			if s.Target != "" {
-				target = " [" + string(s.Target) + " only]"
+			if len(s.Targets) > 0 {
+				target = " [" + targetList(s.Targets) + " only]"
+			}
+			if s.Default == "" {
+				s.Default = "none"
 			}
 			rows(w, s.Path, fmt.Sprintf("%s (default %s)%s", s.Doc, s.Default, target))
 		}
@@ -71,6 +76,14 @@ func paramDoc(p workloads.Param) string {
 		return fmt.Sprintf("%s (%s to %s)", p.Doc, p.Min, p.Max)
 	}
 	return fmt.Sprintf("%s (default %s, %s to %s)", p.Doc, p.Default, p.Min, p.Max)
+}
+
+func targetList(targets []spec.Target) string {
+	names := make([]string, len(targets))
+	for i, t := range targets {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ", ")
 }
 
 // measurers are the kinds of workload that give samples of a metric.

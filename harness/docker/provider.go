@@ -253,7 +253,7 @@ func (p *Provider) copyLabels() map[string]string {
 
 // Kafka implements provider.Provider.
 func (p *Provider) Kafka(context.Context, provider.Kafka) (provider.Node, error) {
-	return nil, fmt.Errorf("Apache Kafka in containers is %w: use --provider process", provider.ErrUnavailable)
+	return nil, fmt.Errorf("real Kafka in containers is %w: use --provider process", provider.ErrUnavailable)
 }
 
 // closeWithin bounds Close where its context does not.

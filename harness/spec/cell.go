@@ -66,7 +66,7 @@ func (s *Spec) points() func(yield func([]assigned) bool) {
 func (v Variant) actsOn(t Target) bool {
 	return slices.ContainsFunc(v.Set, func(a Assignment) bool {
 		s, _ := settingAt(a.Path)
-		return s.target == "" || s.target == t
+		return s.actsOn(t)
 	})
 }
 

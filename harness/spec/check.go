@@ -156,14 +156,20 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 	}
 	d.checkTimers(c, bad)
 	d.checkFaults(c, bad)
+	d.checkKafka(c, bad)
+}
+
+// measures reports whether the spec has a target of a group.
+func (d *decoder) measures(group []Target) bool {
+	return slices.ContainsFunc(d.spec.Targets, func(t Target) bool { return slices.Contains(group, t.Kind()) })
 }
 
 func (d *decoder) checkTimers(c Config, bad func(what, cure string, paths ...string)) {
-	if lo, hi := 2*c.ZK.TickTime, 20*c.ZK.TickTime; slices.Contains(d.spec.Targets, ZK) && (c.ZK.SessionTimeout < lo || c.ZK.SessionTimeout > hi) {
+	if lo, hi := 2*c.ZK.TickTime, 20*c.ZK.TickTime; d.measures(zkTargets) && (c.ZK.SessionTimeout < lo || c.ZK.SessionTimeout > hi) {
 		bad(fmt.Sprintf("%v, but ZooKeeper with tickTime %v grants only %v to %v", c.ZK.SessionTimeout, c.ZK.TickTime, lo, hi),
 			fmt.Sprintf("set zk.tickTime to %v or less and at least %v", c.ZK.SessionTimeout/2, (c.ZK.SessionTimeout/20).Round(time.Millisecond)), "zk.sessionTimeout", "zk.tickTime")
 	}
-	if b := c.Broker; slices.Contains(d.spec.Targets, KRaft) && b.HeartbeatInterval*2 > b.SessionTimeout {
+	if b := c.Broker; d.measures(kraftTargets) && b.HeartbeatInterval*2 > b.SessionTimeout {
 		bad(fmt.Sprintf("%v leaves less than two heartbeats in the broker session of %v", b.HeartbeatInterval, b.SessionTimeout), "write at most half the session", "broker.heartbeatInterval", "broker.sessionTimeout")
 	}
 }
@@ -187,7 +193,7 @@ func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...str
 			if voters == Colocated {
 				voters = cl.Brokers
 			}
-			switch kraft := slices.Contains(d.spec.Targets, KRaft); {
+			switch kraft := d.measures(kraftTargets); {
 			case voters == 1:
 				bad("1 controller with controller-failover: nobody can succeed", "write controllers 3", "cluster.controllers", "cluster.brokers")
 			case voters == 2 && kraft && w.Params.How != "resign":

@@ -2,18 +2,6 @@ package spec
 
 import "time"
 
-// Target is what is measured, design section 3.
-type Target string
-
-// The targets that can be run.
-const (
-	ZK    Target = "zk"    // our ZooKeeper-style controller
-	KRaft Target = "kraft" // our KRaft quorum
-)
-
-// TargetNames lists the targets that can be run.
-func TargetNames() []string { return []string{string(ZK), string(KRaft)} }
-
 // Provider is where nodes run.
 type Provider string
 
@@ -57,6 +45,7 @@ type Config struct {
 	ZK      ZKTuning
 	KRaft   KRaftTuning
 	Broker  BrokerTuning
+	Kafka   KafkaTuning
 }
 
 // Cluster is the shape of a cluster.
@@ -72,7 +61,7 @@ type Cluster struct {
 	Ensemble           int // servers of a real ZooKeeper, 1 or 3
 }
 
-// ZKTuning is what can be tuned on the zk target.
+// ZKTuning is what can be tuned where the metadata is in ZooKeeper.
 type ZKTuning struct {
 	SessionTimeout       time.Duration
 	TickTime             time.Duration
@@ -81,7 +70,7 @@ type ZKTuning struct {
 	PerPartitionRequests bool
 }
 
-// KRaftTuning is what can be tuned on the kraft target.
+// KRaftTuning is what can be tuned on a KRaft quorum.
 type KRaftTuning struct {
 	AppendLinger       time.Duration
 	NoOpInterval       time.Duration // 0 writes none
@@ -102,6 +91,24 @@ type BrokerTuning struct {
 	ShutdownBackoff   time.Duration
 }
 
+// Brokers says whose brokers a target of real Kafka has.
+type Brokers string
+
+// BrokersOurs are kbench's metadata-plane brokers under Kafka's controllers:
+// the same brokers as on the other side. BrokersReal are Kafka's own.
+const (
+	BrokersOurs Brokers = "ours"
+	BrokersReal Brokers = "real"
+)
+
+// KafkaTuning is what can be tuned on controllers of real Kafka.
+type KafkaTuning struct {
+	Brokers    Brokers
+	Properties string // more of server.properties: key=value; key=value
+	Heap       string // of each JVM, such as 1g
+	JVM        string // more flags of the JVM, apart by spaces
+}
+
 // defaultConfig is what a spec that says nothing gets: three of everything and
 // Kafka's own tuning.
 func defaultConfig() Config {
@@ -117,6 +124,7 @@ func defaultConfig() Config {
 			PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
 		},
 		Broker: BrokerTuning{ReplicaLagMax: 30 * time.Second, ShutdownBackoff: 5 * time.Second},
+		Kafka:  KafkaTuning{Brokers: BrokersOurs, Heap: "1g"},
 	}
 	c.useProfile(TimeoutsDefault)
 	return c

@@ -215,14 +215,17 @@ func (d *decoder) targets(n *node) {
 	for i, item := range d.list(n, "targets", "[zk, kraft]", 20) {
 		path := fmt.Sprintf("targets[%d]", i)
 		text, ok := d.scalar(item, path)
+		if !ok {
+			continue
+		}
+		t, err := parseTarget(text)
 		switch {
-		case !ok:
-		case !slices.Contains(TargetNames(), text):
-			d.fault(item.at, path, fmt.Sprintf("unknown target %q", text), didYouMean(text, TargetNames()))
-		case slices.Contains(targets, Target(text)):
+		case err != nil:
+			d.faultErr(item.at, path, err)
+		case slices.Contains(targets, t):
 			d.fault(item.at, path, fmt.Sprintf("target %q is listed twice", text), "keep one")
 		default:
-			targets = append(targets, Target(text))
+			targets = append(targets, t)
 		}
 	}
 	if len(targets) > 0 {

@@ -112,9 +112,13 @@ func (d *decoder) sweep(n *node) {
 		axis := Axis{Path: s.path, at: f.at}
 		for _, item := range d.list(f.val, path, "[1k, 10k]", maxAxis) {
 			value, ok := d.settingValue(s, item)
-			if ok && slices.Contains(axis.Values, value) {
+			switch {
+			case !ok:
+			case slices.Contains(axis.Values, value):
 				d.fault(item.at, path, value+" is listed twice", "keep one")
-			} else if ok {
+			case s.kind == kindText && !isSlug(value): // cells and files are named by it
+				d.fault(item.at, path, fmt.Sprintf("%q cannot be swept", value), "write a variant, which has a name, for each value")
+			default:
 				axis.Values = append(axis.Values, value)
 			}
 		}

@@ -13,8 +13,8 @@ func (c Config) Map() map[string]string {
 type SettingInfo struct {
 	Path    string
 	Doc     string
-	Default string // of the default timers
-	Target  Target // the only target it acts on, empty for all
+	Default string   // of the default timers
+	Targets []Target // those it acts on, nil for all
 }
 
 // Settings lists every setting, in the order of documents.
@@ -22,7 +22,7 @@ func Settings() []SettingInfo {
 	c := defaultConfig()
 	out := make([]SettingInfo, 0, len(settings))
 	for _, s := range settings {
-		out = append(out, SettingInfo{Path: s.path, Doc: s.doc, Default: s.get(&c), Target: s.target})
+		out = append(out, SettingInfo{Path: s.path, Doc: s.doc, Default: s.get(&c), Targets: s.targets})
 	}
 	return out
 }

@@ -73,7 +73,7 @@ func writeSet(b *strings.Builder, head, indent string, set []Assignment) {
 	}
 	b.WriteString(head + "\n")
 	for _, a := range set {
-		fmt.Fprintf(b, "%s%s: %s\n", indent, a.Path, a.Value)
+		fmt.Fprintf(b, "%s%s: %s\n", indent, a.Path, scalarOf(a))
 	}
 }
 
@@ -104,6 +104,14 @@ func writeParams(b *strings.Builder, k workloadKind, w *workloads.Params) {
 	if group != "" {
 		b.WriteString("}")
 	}
+}
+
+// scalarOf writes a value as YAML reads it.
+func scalarOf(a Assignment) string {
+	if s, _ := settingAt(a.Path); s.kind == kindText {
+		return quote(a.Value)
+	}
+	return a.Value
 }
 
 // quote writes text as a YAML single-quoted scalar.

@@ -33,7 +33,7 @@ func Schema() []byte {
 func schema() object {
 	top := object{
 		"name":    object{"type": "string", "minLength": 1, "maxLength": maxName, "description": "names the run folder and reports"},
-		"targets": listOf(object{"enum": TargetNames()}, 20, true, "what is measured side by side"),
+		"targets": listOf(object{"type": "string", "pattern": targetPattern}, 20, true, "what is measured side by side"),
 		"cluster": closed(clusterProperties(), "shape of each cluster"),
 		"set":     object{"type": "object", "description": "settings of every cell, by dotted path", "properties": settingProperties(false), "additionalProperties": object{"type": "object"}},
 		"sweep":   object{"type": "object", "description": "axes: each combination of values is a cell", "properties": settingProperties(true), "additionalProperties": false},
@@ -101,6 +101,8 @@ func schemaOf[T any](p param[T]) object {
 		out = object{"type": "boolean"}
 	case kindEnum:
 		out = object{"enum": enumValues(p.enum)}
+	case kindText:
+		out = object{"type": "string"}
 	}
 	doc := p.doc
 	if p.kind == kindDuration || p.kind == kindRate || p.kind == kindCount {

@@ -55,6 +55,7 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 		w + "sweep: {zk.maxInFlight: [1, 10], kraft.preVote: [true, false]}\n",
 		w + "trials: 1k\nseed: 0\nrepeats: 2\n",
 		"workloads: [{kind: controller-failover, how: resign, probe: {rate: 1_000/s}}]\n",
+		w + "targets: [kafka-zk, kafka-kraft, kafka-kraft@4.1.0]\nset: {kafka.properties: 'num.io.threads=4; a=b', kafka.heap: 512m, kafka.jvm: '-XX:+UseZGC -Da=b:c'}\n",
 	} {
 		if err := validate(t, schema, src); err != nil {
 			t.Errorf("the schema refuses\n%s\n%v", src, err)

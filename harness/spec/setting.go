@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,20 +17,28 @@ const (
 	kindRate
 	kindBool
 	kindEnum
+	kindText
 	kindControllers // a count, or the word colocated
 )
 
 // param is one named scalar of a T: how it is written, its bounds and where
 // it lives.
 type param[T any] struct {
-	path   string
-	doc    string
-	kind   kind
-	min    float64 // counts, nanoseconds or events per second
-	max    float64
-	enum   []string
-	target Target // the only target it acts on, empty for all
-	field  func(*T) any
+	path  string
+	doc   string
+	kind  kind
+	min   float64 // counts, nanoseconds or events per second
+	max   float64
+	enum  []string
+	check func(text string) error // of text
+	// targets are those it acts on, by kind; nil for all.
+	targets []Target
+	field   func(*T) any
+}
+
+// actsOn reports whether the setting changes anything for a target.
+func (p param[T]) actsOn(t Target) bool {
+	return p.targets == nil || slices.Contains(p.targets, t.Kind())
 }
 
 // settings lists every scalar path of a cluster, in the order of the
@@ -42,27 +51,32 @@ var settings = []param[Config]{
 	count("cluster.partitionsPerTopic", 1, 10_000, "partitions of each topic; the last topic takes what is left", func(c *Config) any { return &c.Cluster.PartitionsPerTopic }),
 	count("cluster.brokersPerNode", 1, 500, "brokers in one node process; victims always have a process of their own", func(c *Config) any { return &c.Cluster.BrokersPerNode }),
 	enum("cluster.timeouts", "timer profile: Kafka's defaults, or matched 2 s timers on both sides", func(c *Config) any { return &c.Cluster.Timeouts }, string(TimeoutsDefault), string(TimeoutsMatched)),
-	on(ZK, enum("cluster.store", "metadata store of zk: a real ZooKeeper, the embedded single server, or the real one where it is to be had", func(c *Config) any { return &c.Cluster.Store }, string(StoreAuto), string(StoreZooKeeper), string(StoreEmbedded))),
-	on(ZK, enum("cluster.ensemble", "servers of a real ZooKeeper", func(c *Config) any { return &c.Cluster.Ensemble }, "1", "3")),
+	on(zkTargets, enum("cluster.store", "metadata store of zk: a real ZooKeeper, the embedded single server, or the real one where it is to be had", func(c *Config) any { return &c.Cluster.Store }, string(StoreAuto), string(StoreZooKeeper), string(StoreEmbedded))),
+	on(zkTargets, enum("cluster.ensemble", "servers of a real ZooKeeper", func(c *Config) any { return &c.Cluster.Ensemble }, "1", "3")),
 
-	on(ZK, duration("zk.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "zookeeper.session.timeout.ms", func(c *Config) any { return &c.ZK.SessionTimeout })),
-	on(ZK, duration("zk.tickTime", 10*time.Millisecond, time.Minute, "ZooKeeper's tickTime; sessions are granted between 2 and 20 ticks", func(c *Config) any { return &c.ZK.TickTime })),
-	on(ZK, count("zk.maxInFlight", 1, 1000, "zookeeper.max.in.flight.requests; 1 is Kafka before 1.1", func(c *Config) any { return &c.ZK.MaxInFlight })),
-	on(ZK, boolean("zk.fencedWrites", "writes fenced by the controller epoch; false is Kafka before 2.1", func(c *Config) any { return &c.ZK.FencedWrites })),
-	on(ZK, boolean("zk.perPartitionRequests", "one controller request for each partition, as Kafka before 1.1", func(c *Config) any { return &c.ZK.PerPartitionRequests })),
+	on(zkTargets, duration("zk.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "zookeeper.session.timeout.ms", func(c *Config) any { return &c.ZK.SessionTimeout })),
+	on(zkTargets, duration("zk.tickTime", 10*time.Millisecond, time.Minute, "ZooKeeper's tickTime; sessions are granted between 2 and 20 ticks", func(c *Config) any { return &c.ZK.TickTime })),
+	on(zkTargets, count("zk.maxInFlight", 1, 1000, "zookeeper.max.in.flight.requests; 1 is Kafka before 1.1", func(c *Config) any { return &c.ZK.MaxInFlight })),
+	on([]Target{ZK}, boolean("zk.fencedWrites", "writes fenced by the controller epoch; false is Kafka before 2.1", func(c *Config) any { return &c.ZK.FencedWrites })),
+	on([]Target{ZK}, boolean("zk.perPartitionRequests", "one controller request for each partition, as Kafka before 1.1", func(c *Config) any { return &c.ZK.PerPartitionRequests })),
 
-	on(KRaft, duration("kraft.append.linger", 0, 10*time.Second, "controller.quorum.append.linger.ms", func(c *Config) any { return &c.KRaft.AppendLinger })),
-	on(KRaft, duration("kraft.noop.interval", 0, time.Hour, "metadata.max.idle.interval.ms; 0s writes no NoOp records", func(c *Config) any { return &c.KRaft.NoOpInterval })),
-	on(KRaft, boolean("kraft.hwPush", "fetches are answered when the high watermark moves (KIP-1166)", func(c *Config) any { return &c.KRaft.HWPush })),
-	on(KRaft, boolean("kraft.preVote", "candidates ask before they raise the epoch (KIP-996)", func(c *Config) any { return &c.KRaft.PreVote })),
-	on(KRaft, duration("kraft.fetchTimeout", 100*time.Millisecond, 10*time.Minute, "controller.quorum.fetch.timeout.ms", func(c *Config) any { return &c.KRaft.FetchTimeout })),
-	on(KRaft, duration("kraft.electionTimeout", 50*time.Millisecond, 10*time.Minute, "controller.quorum.election.timeout.ms", func(c *Config) any { return &c.KRaft.ElectionTimeout })),
-	on(KRaft, duration("kraft.electionBackoffMax", 0, 10*time.Minute, "controller.quorum.election.backoff.max.ms", func(c *Config) any { return &c.KRaft.ElectionBackoffMax })),
+	on(kraftTargets, duration("kraft.append.linger", 0, 10*time.Second, "controller.quorum.append.linger.ms", func(c *Config) any { return &c.KRaft.AppendLinger })),
+	on(kraftTargets, duration("kraft.noop.interval", 0, time.Hour, "metadata.max.idle.interval.ms; 0s writes no NoOp records", func(c *Config) any { return &c.KRaft.NoOpInterval })),
+	on(kraftTargets, boolean("kraft.hwPush", "fetches are answered when the high watermark moves (KIP-1166)", func(c *Config) any { return &c.KRaft.HWPush })),
+	on([]Target{KRaft}, boolean("kraft.preVote", "candidates ask before they raise the epoch (KIP-996)", func(c *Config) any { return &c.KRaft.PreVote })),
+	on(kraftTargets, duration("kraft.fetchTimeout", 100*time.Millisecond, 10*time.Minute, "controller.quorum.fetch.timeout.ms", func(c *Config) any { return &c.KRaft.FetchTimeout })),
+	on(kraftTargets, duration("kraft.electionTimeout", 50*time.Millisecond, 10*time.Minute, "controller.quorum.election.timeout.ms", func(c *Config) any { return &c.KRaft.ElectionTimeout })),
+	on(kraftTargets, duration("kraft.electionBackoffMax", 0, 10*time.Minute, "controller.quorum.election.backoff.max.ms", func(c *Config) any { return &c.KRaft.ElectionBackoffMax })),
 
-	on(KRaft, duration("broker.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "broker.session.timeout.ms; zk uses the ZooKeeper session", func(c *Config) any { return &c.Broker.SessionTimeout })),
-	on(KRaft, duration("broker.heartbeatInterval", 10*time.Millisecond, 5*time.Minute, "broker.heartbeat.interval.ms", func(c *Config) any { return &c.Broker.HeartbeatInterval })),
+	on(kraftTargets, duration("broker.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "broker.session.timeout.ms; zk uses the ZooKeeper session", func(c *Config) any { return &c.Broker.SessionTimeout })),
+	on(kraftTargets, duration("broker.heartbeatInterval", 10*time.Millisecond, 5*time.Minute, "broker.heartbeat.interval.ms", func(c *Config) any { return &c.Broker.HeartbeatInterval })),
 	duration("broker.replicaLagMax", 100*time.Millisecond, time.Hour, "replica.lag.time.max.ms", func(c *Config) any { return &c.Broker.ReplicaLagMax }),
-	on(ZK, duration("broker.shutdownBackoff", 10*time.Millisecond, 10*time.Minute, "controlled.shutdown.retry.backoff.ms", func(c *Config) any { return &c.Broker.ShutdownBackoff })),
+	on(zkTargets, duration("broker.shutdownBackoff", 10*time.Millisecond, 10*time.Minute, "controlled.shutdown.retry.backoff.ms", func(c *Config) any { return &c.Broker.ShutdownBackoff })),
+
+	on(kafkaTargets, enum("kafka.brokers", "brokers under the controllers of real Kafka: kbench's own, the same as on the other side, or Kafka's", func(c *Config) any { return &c.Kafka.Brokers }, string(BrokersOurs), string(BrokersReal))),
+	on(kafkaTargets, text("kafka.properties", "more of server.properties, 'key=value; key=value'", checkProperties, func(c *Config) any { return &c.Kafka.Properties })),
+	on(kafkaTargets, text("kafka.heap", "heap of each JVM, such as 1g or 512m", checkHeap, func(c *Config) any { return &c.Kafka.Heap })),
+	on(kafkaTargets, text("kafka.jvm", "more flags of each JVM, such as -XX:+UseZGC, apart by spaces", checkFlags, func(c *Config) any { return &c.Kafka.JVM })),
 }
 
 func count[T any](path string, lo, hi int64, doc string, field func(*T) any) param[T] {
@@ -85,8 +99,12 @@ func enum[T any](path, doc string, field func(*T) any, names ...string) param[T]
 	return param[T]{path: path, kind: kindEnum, enum: names, doc: doc, field: field}
 }
 
-func on[T any](t Target, p param[T]) param[T] {
-	p.target = t
+func text[T any](path, doc string, check func(string) error, field func(*T) any) param[T] {
+	return param[T]{path: path, kind: kindText, check: check, doc: doc, field: field}
+}
+
+func on[T any](targets []Target, p param[T]) param[T] {
+	p.targets = targets
 	return p
 }
 
@@ -120,6 +138,11 @@ func (p param[T]) set(c *T, text string) error {
 		*p.field(c).(*bool) = b
 	case kindEnum:
 		return p.setEnum(c, text)
+	case kindText:
+		if err := p.check(text); err != nil {
+			return err
+		}
+		*p.field(c).(*string) = text
 	case kindCount, kindControllers:
 		return p.setCount(c, text)
 	}
@@ -164,6 +187,8 @@ func (p param[T]) setEnum(c *T, text string) error {
 		*f = Timeouts(text)
 	case *Store:
 		*f = Store(text)
+	case *Brokers:
+		*f = Brokers(text)
 	case *string:
 		*f = text
 	case *int:
@@ -219,6 +244,8 @@ func (p param[T]) get(c *T) string {
 	case *Timeouts:
 		return string(*f)
 	case *Store:
+		return string(*f)
+	case *Brokers:
 		return string(*f)
 	default:
 		panic("spec: no form for " + p.path)

@@ -85,6 +85,7 @@ func TestRoundTrip(t *testing.T) {
 		nightly,
 		string(DefaultYAML()),
 		"workloads: [{kind: create-topics}]\ncluster: {store: embedded}\n",
+		"workloads: [{kind: propagation}]\ntargets: [kafka-zk, kafka-kraft@4.1.0]\nset: {kafka.properties: \"num.io.threads=4; it's=a: #b\", kafka.jvm: -XX:+UseZGC}\nsweep: {kafka.heap: [1g, 512m]}\n",
 		"name: \"it's: {a} #1\"\nworkloads: [{kind: propagation, rate: 20/m}]\ncluster: {controllers: colocated, ensemble: 1}\nset: {kraft: {append: {linger: 1ms}, preVote: false}, zk.maxInFlight: 1}\nsweep: {zk.fencedWrites: [true, false], brokers: [4, 5]}\n",
 	} {
 		s := mustParse(t, src)
@@ -112,6 +113,32 @@ func sameCells(a, b []Cell) bool {
 		}
 	}
 	return true
+}
+
+func TestTarget(t *testing.T) {
+	for _, c := range []struct {
+		t       Target
+		kind    Target
+		version string
+		zk      bool
+	}{
+		{ZK, ZK, "", true},
+		{KRaft, KRaft, "", false},
+		{KafkaZK, KafkaZK, KafkaZKVersion, true},
+		{"kafka-zk@3.6.1", KafkaZK, "3.6.1", true},
+		{KafkaKRaft, KafkaKRaft, KafkaKRaftVersion, false},
+		{"kafka-kraft@3.9.2", KafkaKRaft, "3.9.2", false},
+	} {
+		if got, err := parseTarget(string(c.t)); err != nil || got != c.t {
+			t.Errorf("%s: %s, %v", c.t, got, err)
+		}
+		if c.t.Kind() != c.kind || c.t.Kafka() != c.version || c.t.InZooKeeper() != c.zk {
+			t.Errorf("%s: kind %s, version %q, in ZooKeeper %t", c.t, c.t.Kind(), c.t.Kafka(), c.t.InZooKeeper())
+		}
+	}
+	if _, err := parseTarget("zk@3.9.2"); err == nil {
+		t.Error("zk@3.9.2 was accepted")
+	}
 }
 
 func TestOverrides(t *testing.T) {
