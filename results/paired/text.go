@@ -1,0 +1,194 @@
+package paired
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"kbench/results"
+)
+
+// Sentence says what a result means, in words.
+func (r *Result) Sentence(base, variant string, margin float64) string {
+	pairs := fmt.Sprintf("n = %d pairs", r.N)
+	if r.Ratio == nil {
+		return fmt.Sprintf("inconclusive: %s, %s", cmp.Or(r.Why, "no ratio"), pairs)
+	}
+	p := "p = " + number(*r.Adjusted)
+	if r.Lo == nil {
+		return fmt.Sprintf("inconclusive: %s was %s in the median pair, %s are too few for an interval", variant, r.by(*r.Ratio), pairs)
+	}
+	switch r.Verdict {
+	case Same:
+		return fmt.Sprintf("%s is the same as %s within %s (%s, 95 %%: %s to %s), %s", variant, base, percent(margin), r.by(*r.Ratio), r.by(*r.Lo), r.by(*r.Hi), pairs)
+	case Faster, Slower:
+		lo, hi := math.Abs(*r.Lo-1), math.Abs(*r.Hi-1)
+		return fmt.Sprintf("%s is %s %s (95 %%: %s to %s), %s, %s", variant, percent(math.Abs(*r.Ratio-1)), r.Verdict, bare(min(lo, hi)), percent(max(lo, hi)), p, pairs)
+	default:
+		return fmt.Sprintf("inconclusive: %s is between %s and %s (95 %%), %s, %s; about %d pairs would tell %s apart at this spread", variant, r.by(*r.Lo), r.by(*r.Hi), p, pairs, r.Needed, percent(margin))
+	}
+}
+
+// by says a ratio as faster or slower.
+func (r *Result) by(ratio float64) string {
+	word := "faster"
+	switch {
+	case ratio == 1:
+		return "0 % apart"
+	case (ratio > 1) == (r.better == results.Lower):
+		word = "slower"
+	}
+	return percent(math.Abs(ratio-1)) + " " + word
+}
+
+// percent writes a share with two digits: 0.8 %, 12 %.
+func percent(share float64) string { return bare(share) + " %" }
+
+func bare(share float64) string {
+	if v := share * 100; v < 9.95 {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
+	}
+	return fmt.Sprintf("%.0f", share*100)
+}
+
+// number writes a p-value.
+func number(p float64) string {
+	if p < 0.001 {
+		return fmt.Sprintf("%.0e", p)
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// Headline is the verdict, and why there is none, a line each.
+func (a *Analysis) Headline() []string {
+	out := []string{fmt.Sprintf("%s: %s against %s, primary metric %s", strings.ToUpper(string(a.Verdict)), a.Variant, a.Base, a.Metric)}
+	for i := range a.Points {
+		p := &a.Points[i]
+		text := p.Sentence(a.Base, a.Variant, a.Margin)
+		if len(a.Reasons) > 0 {
+			text = "no verdict; so far " + text
+		}
+		out = append(out, p.Point+": "+text)
+	}
+	for _, reason := range a.Reasons {
+		out = append(out, "reason: "+reason)
+	}
+	for _, note := range a.Notes {
+		out = append(out, "note: "+note)
+	}
+	return out
+}
+
+// method says how the numbers were made.
+func (a *Analysis) method() string {
+	return fmt.Sprintf("%d pairs, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", a.Pairs, a.Warmup)
+}
+
+var columns = []string{"metric", "point", "n", "", "", "change", "95 %", "p"}
+
+// rows are one family as cells of text. A change that is not significant is ~.
+func (a *Analysis) rows(family []Result) [][]string {
+	head := append([]string(nil), columns...)
+	head[3], head[4] = a.Base, a.Variant
+	out := [][]string{head}
+	for i := range family {
+		r := &family[i]
+		row := []string{r.series.String(), r.Point, fmt.Sprint(r.N), results.FormatValue(r.Base, r.Unit), results.FormatValue(r.Variant, r.Unit), "~", "", ""}
+		if r.Verdict == Faster || r.Verdict == Slower {
+			row[5] = r.by(*r.Ratio)
+		}
+		if r.Verdict == Same {
+			row[5] = "same"
+		}
+		if r.Lo != nil {
+			row[6] = r.by(*r.Lo) + " to " + r.by(*r.Hi)
+		}
+		if r.Adjusted != nil {
+			row[7] = number(*r.Adjusted)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// Text is the form for a terminal.
+func (a *Analysis) Text() string {
+	var b strings.Builder
+	for _, line := range a.Headline() {
+		b.WriteString(oneLine(line) + "\n")
+	}
+	for _, family := range [][]Result{a.Points, a.Secondary} {
+		if len(family) == 0 {
+			continue
+		}
+		b.WriteString("\n")
+		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+		for _, row := range a.rows(family) {
+			for i := range row {
+				row[i] = oneLine(row[i])
+			}
+			_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+		_ = w.Flush() // a Builder takes everything
+	}
+	fmt.Fprintf(&b, "\n%s.\n", a.method())
+	return b.String()
+}
+
+// oneLine takes what a terminal or a table would act on out of a name.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// Markdown is the form for pull requests.
+func (a *Analysis) Markdown() string {
+	var b strings.Builder
+	for i, line := range a.Headline() {
+		if i == 0 {
+			b.WriteString("**" + escape(line) + "**\n\n")
+			continue
+		}
+		b.WriteString("- " + escape(line) + "\n")
+	}
+	for i, family := range [][]Result{a.Points, a.Secondary} {
+		if len(family) == 0 {
+			continue
+		}
+		b.WriteString("\n")
+		if i == 1 {
+			b.WriteString("Other metrics, which decide nothing:\n\n")
+		}
+		for i, row := range a.rows(family) {
+			for j := range row {
+				row[j] = escape(row[j])
+			}
+			b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+			if i == 0 {
+				b.WriteString("|---|---|--:|--:|--:|---|---|--:|\n")
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n%s. Run `%s`.\n", a.method(), strings.ReplaceAll(oneLine(a.Run), "`", "'"))
+	return b.String()
+}
+
+// escape keeps a name from being markup.
+func escape(s string) string {
+	return strings.NewReplacer(
+		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, `\`, `\\`, "~", `\~`,
+	).Replace(oneLine(s))
+}
+
+// JSON is the machine-readable form.
+func (a *Analysis) JSON() ([]byte, error) {
+	b, err := json.MarshalIndent(a, "", "  ")
+	return append(b, '\n'), err
+}
