@@ -6,11 +6,13 @@ import (
 	"slices"
 )
 
-// resamples is how often a bootstrap draws; bootstrapNeeds is the number of
-// values under which its intervals are too narrow to be shown.
+// resamples is how often a bootstrap draws. With fewer values than the others
+// say, its 95 % intervals hold the truth less than nine times in ten and are
+// not shown.
 const (
-	resamples      = 10_000
-	bootstrapNeeds = 4
+	resamples  = 10_000
+	ratioNeeds = 4 // on each side
+	pairsNeed  = 6
 )
 
 // resampler draws medians of samples of n with replacement from n sorted
@@ -53,11 +55,41 @@ func (r *resampler) median(rng *rand.PCG) float64 {
 }
 
 // percentiles gives the interval that holds the confidence's share of drawn,
-// which it sorts.
+// which it reorders.
 func percentiles(drawn []float64, confidence float64) Interval {
-	slices.Sort(drawn)
 	cut := int((1 - confidence) / 2 * float64(len(drawn)))
-	return Interval{drawn[cut], drawn[len(drawn)-1-cut]}
+	lo := nth(drawn, cut)
+	return Interval{lo, nth(drawn, len(drawn)-1-cut)}
+}
+
+// nth gives the value that sorting v would put at index n, and reorders v:
+// Hoare's selection, which does not sort what is not asked for.
+func nth(v []float64, n int) float64 {
+	for lo, hi := 0, len(v)-1; lo < hi; {
+		pivot := v[(lo+hi)/2]
+		i, j := lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			hi = j
+		case n >= i:
+			lo = i
+		default:
+			return v[n]
+		}
+	}
+	return v[n]
 }
 
 // RatioInterval is median(b) / median(a) and its bootstrap interval (percentile
@@ -71,7 +103,7 @@ func RatioInterval(a, b []float64, confidence float64, seed uint64) (ratio float
 		return math.NaN(), Interval{}, false
 	}
 	ratio = quotient(Median(b), Median(a))
-	if min(len(a), len(b)) < bootstrapNeeds || math.IsInf(ratio, 0) {
+	if min(len(a), len(b)) < ratioNeeds || math.IsInf(ratio, 0) {
 		return ratio, Interval{}, false
 	}
 	rng := rand.NewPCG(seed, resamples)
@@ -86,10 +118,6 @@ func RatioInterval(a, b []float64, confidence float64, seed uint64) (ratio float
 	}
 	return ratio, iv, true
 }
-
-// RatioNeeds is the number of values on each side from which RatioInterval has
-// an interval.
-func RatioNeeds() int { return bootstrapNeeds }
 
 func quotient(b, a float64) float64 {
 	if a == b {

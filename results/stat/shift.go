@@ -7,6 +7,40 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
+// orderStatistic is the k-th smallest of values that only upTo knows: how many
+// of them are at most x. It halves the range of all numbers, in their order,
+// until one is left: that value itself, after at most 64 questions.
+func orderStatistic(upTo func(x float64) int, k int) float64 {
+	lo, hi := position(math.Inf(-1)), position(math.Inf(1))
+	for lo < hi {
+		if mid := lo + (hi-lo)/2; upTo(numberAt(mid)) >= k {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return numberAt(lo)
+}
+
+const signBit = 1 << 63
+
+// position numbers the floating-point numbers in their order.
+func position(x float64) uint64 {
+	if b := math.Float64bits(x); b&signBit != 0 {
+		return ^b
+	} else {
+		return b | signBit
+	}
+}
+
+// numberAt undoes position.
+func numberAt(p uint64) float64 {
+	if p&signBit != 0 {
+		return math.Float64frombits(p &^ signBit)
+	}
+	return math.Float64frombits(^p)
+}
+
 // ShiftRatio is by which factor values of b are larger than those of a: the
 // median of all ratios b[j]/a[i] (Hodges and Lehmann 1963, on the logarithmic
 // scale). Its interval holds the factors that MannWhitney does not reject, so
@@ -60,19 +94,8 @@ func shiftRank(n, m int, confidence float64) int {
 // ratios are all quotients of b over a, both sorted, without listing them.
 type ratios struct{ a, b []float64 }
 
-// rank gives the k-th smallest ratio, from 1. Ratios are not negative, so that
-// they are ordered as their bits are: it halves the bits' range.
-func (r ratios) rank(k int) float64 {
-	lo, hi := uint64(0), math.Float64bits(math.Inf(1))
-	for lo < hi {
-		if mid := lo + (hi-lo)/2; r.upTo(math.Float64frombits(mid)) >= k {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return math.Float64frombits(lo)
-}
+// rank gives the k-th smallest ratio, from 1.
+func (r ratios) rank(k int) float64 { return orderStatistic(r.upTo, k) }
 
 // upTo counts the ratios that are at most x. The larger a is, the more values
 // of b are under its x-fold.

@@ -90,3 +90,66 @@ func lowerTail(ranks []int, sum int) float64 {
 	}
 	return total / math.Exp2(float64(len(ranks)))
 }
+
+// Walsh estimates the middle of differences by the median of all means of two
+// of them, each with itself included (Hodges and Lehmann 1963). Its interval
+// holds the shifts that SignedRank does not reject, so that, ties aside, it
+// leaves out 0 exactly where that test is significant. The estimate is NaN
+// where there is no difference or one is not finite; ok is false where there
+// are too few for the confidence (six for 0.95).
+func Walsh(d []float64, confidence float64) (estimate float64, iv Interval, ok bool) {
+	if len(d) == 0 || !finite(d) || !share(confidence) {
+		return math.NaN(), Interval{}, false
+	}
+	s := slices.Sorted(slices.Values(d))
+	n := len(s)
+	pairs := n * (n + 1) / 2
+	rank := func(k int) float64 {
+		return orderStatistic(func(x float64) int { return meansUpTo(s, x) }, k)
+	}
+	estimate = rank((pairs+1)/2)/2 + rank(pairs/2+1)/2
+	k := signedRankLimit(n, 1-confidence)
+	if k < 1 {
+		return estimate, Interval{}, false
+	}
+	return estimate, Interval{rank(k), rank(pairs + 1 - k)}, true
+}
+
+// meansUpTo counts the pairs i <= j of sorted values whose mean is at most x.
+func meansUpTo(s []float64, x float64) int {
+	count, j := 0, len(s)
+	for i := range s {
+		for j > i && s[i]/2+s[j-1]/2 > x {
+			j--
+		}
+		if j <= i {
+			break
+		}
+		count += j - i
+	}
+	return count
+}
+
+// signedRankLimit is one more than the largest sum of ranks that the test of n
+// differences rejects at alpha, 0 where it rejects none.
+func signedRankLimit(n int, alpha float64) int {
+	if n > exactSignedRank {
+		mean := float64(n) * float64(n+1) / 4
+		sd := math.Sqrt(mean * float64(2*n+1) / 6)
+		return max(int(math.Floor(mean-0.5-stats.StdNormal.InvCDF(1-alpha/2)*sd))+1, 0)
+	}
+	k := 0
+	for k <= n*(n+1)/4 && 2*lowerTail(untied(n), 2*k) <= alpha {
+		k++
+	}
+	return k
+}
+
+// untied gives the doubled ranks of n different sizes.
+func untied(n int) []int {
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = 2 * (i + 1)
+	}
+	return ranks
+}
