@@ -168,21 +168,29 @@ type topicResult struct {
 	id      kafka.UUID
 }
 
-func createRequest(topics []newTopic, timeout time.Duration) *kmsg.CreateTopicsRequest {
+func (a *admin) createRequest(topics []newTopic, timeout time.Duration) (*kmsg.CreateTopicsRequest, error) {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(timeout.Milliseconds())
 	for _, t := range topics {
 		rt := kmsg.NewCreateTopicsRequestTopic()
-		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.name, t.partitions, t.replication
+		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.name, -1, -1 // as the assignment says
+		var err error
+		if rt.ReplicaAssignment, err = place(a.cluster, t); err != nil {
+			return nil, err
+		}
 		req.Topics = append(req.Topics, rt)
 	}
-	return req
+	return req, nil
 }
 
 // createAt asks the node at addr once to create topics and gives the results
 // by name.
 func (a *admin) createAt(ctx context.Context, addr string, topics []newTopic, timeout time.Duration) (map[string]topicResult, int64, error) {
-	resp, err := a.send(ctx, addr, apiCreateTopics, createRequest(topics, timeout))
+	req, err := a.createRequest(topics, timeout)
+	if err != nil {
+		return nil, 0, err
+	}
+	resp, err := a.send(ctx, addr, apiCreateTopics, req)
 	ackedNs := trace.Now()
 	if err != nil {
 		return nil, ackedNs, err

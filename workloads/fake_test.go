@@ -286,7 +286,7 @@ func (c *fakeCluster) createTopics(ctx context.Context, n *fakeNode, req *kmsg.C
 		case c.topics[t.Topic] != nil:
 			rt.ErrorCode = int16(kafka.TopicAlreadyExists)
 		default:
-			rt.TopicID = c.addTopic(t.Topic, int(t.NumPartitions), trace.Now())
+			rt.TopicID = c.addTopic(t.Topic, len(t.ReplicaAssignment), trace.Now())
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}

@@ -87,4 +87,5 @@ const (
 	streamArrivals = iota + 1
 	streamVictims
 	streamSample
+	streamPlacement
 )

@@ -174,8 +174,8 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 func retriable(c kafka.ErrorCode) bool {
 	switch c {
 	case kafka.NotController, kafka.RequestTimedOut, kafka.NetworkException, kafka.BrokerNotAvailable,
-		kafka.LeaderNotAvailable, kafka.InvalidReplicationFactor, kafka.UnknownServerError:
-		// INVALID_REPLICATION_FACTOR too: brokers may be registering still.
+		kafka.LeaderNotAvailable, kafka.InvalidReplicaAssignment, kafka.UnknownServerError:
+		// INVALID_REPLICA_ASSIGNMENT too: brokers may be registering still.
 		return true
 	}
 	return false
