@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/aclements/go-moremath/stats"
+	"kbench/results/stat"
 )
 
 // shownPercentiles are tried for every figure; those that n does not support
@@ -159,7 +158,7 @@ func (f *Figure) fromHistogram(d *Distribution, percentiles []float64) {
 	below, above := d.OutOfRange()
 	f.OutOfRange = below + above
 	f.Median = float64(d.atRank((f.N + 1) / 2))
-	if lo, hi, ok := medianRanks(f.N); ok {
+	if lo, hi, ok := stat.MedianRanks(f.N, Confidence); ok {
 		l, h := float64(d.atRank(lo)), float64(d.atRank(hi))
 		f.MedianLo, f.MedianHi = &l, &h
 	}
@@ -175,18 +174,6 @@ func (f *Figure) percentile(p, v float64) {
 		f.Percentiles = make(map[string]float64)
 	}
 	f.Percentiles[percentileName(p)] = v
-}
-
-// medianRanks gives the order statistics that bound the median with
-// Confidence. From 1,000 samples on the binomial is taken as normal.
-func medianRanks(n int64) (lo, hi int64, ok bool) {
-	if n > 1000 {
-		half := 1.959964 * math.Sqrt(float64(n)) / 2
-		return int64(float64(n)/2 - half), int64(math.Ceil(float64(n)/2+half)) + 1, true
-	}
-	ci := stats.QuantileCI(int(n), 0.5, Confidence)
-	lo, hi = int64(ci.LoOrder), int64(ci.HiOrder)
-	return lo, hi, lo >= 1 && hi <= n && ci.Confidence >= Confidence
 }
 
 // Side names the column group of a report in which the cell stands: its

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/montanaflynn/stats"
-	"golang.org/x/perf/benchmath"
+
+	"kbench/results/stat"
 )
 
 // Confidence of intervals and of the percentiles that are shown.
@@ -40,14 +41,9 @@ func Summarize(values []float64) (Summary, error) {
 	if s.N == 0 {
 		return s, nil
 	}
-	median, err := stats.Median(s.sorted)
-	if err != nil {
-		return Summary{}, fmt.Errorf("median of %d samples: %w", s.N, err)
-	}
-	s.Min, s.Median, s.Max = s.sorted[0], median, s.sorted[s.N-1]
-	ci := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(s.sorted), &benchmath.DefaultThresholds), Confidence)
-	if !math.IsInf(ci.Lo, 0) && !math.IsInf(ci.Hi, 0) && ci.Confidence >= Confidence {
-		s.Lo, s.Hi, s.HasCI = ci.Lo, ci.Hi, true
+	s.Min, s.Median, s.Max = s.sorted[0], stat.Median(s.sorted), s.sorted[s.N-1]
+	if lo, hi, ok := stat.MedianRanks(int64(s.N), Confidence); ok {
+		s.Lo, s.Hi, s.HasCI = s.sorted[lo-1], s.sorted[hi-1], true
 	}
 	return s, nil
 }

@@ -55,41 +55,11 @@ func (r *resampler) median(rng *rand.PCG) float64 {
 }
 
 // percentiles gives the interval that holds the confidence's share of drawn,
-// which it reorders.
+// which it sorts.
 func percentiles(drawn []float64, confidence float64) Interval {
+	slices.Sort(drawn)
 	cut := int((1 - confidence) / 2 * float64(len(drawn)))
-	lo := nth(drawn, cut)
-	return Interval{lo, nth(drawn, len(drawn)-1-cut)}
-}
-
-// nth gives the value that sorting v would put at index n, and reorders v:
-// Hoare's selection, which does not sort what is not asked for.
-func nth(v []float64, n int) float64 {
-	for lo, hi := 0, len(v)-1; lo < hi; {
-		pivot := v[(lo+hi)/2]
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case n <= j:
-			hi = j
-		case n >= i:
-			lo = i
-		default:
-			return v[n]
-		}
-	}
-	return v[n]
+	return Interval{drawn[cut], drawn[len(drawn)-1-cut]}
 }
 
 // RatioInterval is median(b) / median(a) and its bootstrap interval (percentile

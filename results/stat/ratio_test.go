@@ -57,21 +57,6 @@ func TestRatioInterval(t *testing.T) {
 	}
 }
 
-func TestNth(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SliceOfN(rapid.Float64Range(-3, 3), 1, 50).Draw(t, "v")
-		if rapid.Bool().Draw(t, "ties") {
-			for i := range v {
-				v[i] = math.Round(v[i])
-			}
-		}
-		n := rapid.IntRange(0, len(v)-1).Draw(t, "n")
-		if want := slices.Sorted(slices.Values(v))[n]; nth(v, n) != want {
-			t.Fatalf("value %d is not %v", n, want)
-		}
-	})
-}
-
 func TestRatioOfZeros(t *testing.T) {
 	zeros, some := []float64{0, 0, 0, 0, 0, 0}, []float64{1, 2, 3, 4, 5, 6}
 	if r, iv, ok := RatioInterval(zeros, some, 0.95, 1); ok || !math.IsInf(r, 1) {
