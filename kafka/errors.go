@@ -43,6 +43,7 @@ const (
 	OperationNotAttempted       ErrorCode = 55
 	KafkaStorageError           ErrorCode = 56
 	UnknownProducerID           ErrorCode = 59
+	ReassignmentInProgress      ErrorCode = 60
 	FetchSessionIDNotFound      ErrorCode = 70
 	InvalidFetchSessionEpoch    ErrorCode = 71
 	TopicDeletionDisabled       ErrorCode = 73
@@ -112,6 +113,7 @@ var errorNames = map[ErrorCode]string{
 	OperationNotAttempted:       "OPERATION_NOT_ATTEMPTED",
 	KafkaStorageError:           "KAFKA_STORAGE_ERROR",
 	UnknownProducerID:           "UNKNOWN_PRODUCER_ID",
+	ReassignmentInProgress:      "REASSIGNMENT_IN_PROGRESS",
 	FetchSessionIDNotFound:      "FETCH_SESSION_ID_NOT_FOUND",
 	InvalidFetchSessionEpoch:    "INVALID_FETCH_SESSION_EPOCH",
 	TopicDeletionDisabled:       "TOPIC_DELETION_DISABLED",

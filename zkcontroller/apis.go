@@ -19,6 +19,8 @@ func (c *Controller) APIs() []wire.API {
 		{Key: 20, MinVersion: 0, MaxVersion: 6, Handle: c.handleDeleteTopics},
 		{Key: 37, MinVersion: 0, MaxVersion: 3, Handle: c.handleCreatePartitions},
 		{Key: 43, MinVersion: 0, MaxVersion: 2, Handle: c.handleElectLeaders},
+		{Key: 45, MinVersion: 0, MaxVersion: 0, Handle: c.handleAlterReassignments},
+		{Key: 46, MinVersion: 0, MaxVersion: 0, Handle: c.handleListReassignments},
 		{Key: 56, MinVersion: 0, MaxVersion: 3, Handle: c.handleAlterPartition},
 		{Key: 67, MinVersion: 0, MaxVersion: 0, Handle: c.handleAllocateProducerIDs},
 	}
@@ -66,6 +68,14 @@ func brokerIDs(ids []int32) []kafka.BrokerID {
 	out := make([]kafka.BrokerID, len(ids))
 	for i, id := range ids {
 		out[i] = kafka.BrokerID(id)
+	}
+	return out
+}
+
+func rawIDs(ids []kafka.BrokerID) []int32 {
+	out := make([]int32, len(ids))
+	for i, id := range ids {
+		out[i] = int32(id)
 	}
 	return out
 }

@@ -194,8 +194,16 @@ func inputOf(e zk.Event) machine.Input {
 		return machine.TopicDeletion{}
 	case zk.PreferredPath:
 		return machine.PreferredElection{}
+	case zk.ReassignPath:
+		if e.Kind == zk.NodeCreated { // the controller's own rewrites are no news
+			return machine.ZnodeReassignment{}
+		}
+		return nil
 	case zk.ISRChangesPath:
 		return machine.ISRNotified{}
+	}
+	if tp, ok := zk.PartitionOfPath(e.Path); ok {
+		return machine.ReassignISRChanged{Partition: tp}
 	}
 	if id, ok := zk.BrokerOfPath(e.Path); ok {
 		return machine.BrokerModified{Broker: id}

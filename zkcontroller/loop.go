@@ -158,6 +158,14 @@ func (c *Controller) apply(ctx context.Context, effects []machine.Effect) {
 			c.moment(e)
 		case *machine.GiveUp:
 			c.giveUp(ctx, e)
+		case *machine.Queue:
+			c.post(e.Event)
+		case *machine.WatchState:
+			if e.On {
+				c.session.Watch(statePath(e.Partition))
+			} else {
+				c.session.Unwatch(statePath(e.Partition))
+			}
 		case *machine.Note:
 			c.cfg.Logger.Warn(e.Text, "controller", c.cfg.ID)
 		}

@@ -70,6 +70,10 @@ func (s *store) dispatch(ctx context.Context, b machine.Batch) error {
 		return s.readPreferred(ctx, b)
 	case *machine.RemovePreferred:
 		return s.remove(ctx, 1, func(int) string { return zk.PreferredPath })
+	case *machine.ReadReassign:
+		return s.readReassign(ctx, b)
+	case *machine.WriteReassign:
+		return s.writeReassign(ctx, b)
 	case *machine.ReadProducerIDs:
 		return s.readProducerIDs(ctx, b)
 	case *machine.WriteProducerIDs:

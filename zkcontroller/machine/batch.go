@@ -154,6 +154,23 @@ type ReadPreferred struct {
 // RemovePreferred deletes /admin/preferred_replica_election, fenced.
 type RemovePreferred struct{}
 
+// ReassignTarget is an entry of /admin/reassign_partitions.
+type ReassignTarget struct {
+	Partition kafka.TopicPartition
+	Replicas  []kafka.BrokerID
+}
+
+// ReadReassign reads /admin/reassign_partitions, arming a watch for its
+// creation. What cannot be read counts as found and empty.
+type ReadReassign struct {
+	Found   bool
+	Targets []ReassignTarget
+}
+
+// WriteReassign rewrites /admin/reassign_partitions, fenced, or removes it
+// where no target is left.
+type WriteReassign struct{ Targets []ReassignTarget }
+
 // ReadProducerIDs reads /latest_producer_id_block. Last is the end of the last
 // block given away, -1 where there is none.
 type ReadProducerIDs struct {
@@ -189,6 +206,8 @@ func (*RemoveTopics) batch()     {}
 func (*ClearNotes) batch()       {}
 func (*ReadPreferred) batch()    {}
 func (*RemovePreferred) batch()  {}
+func (*ReadReassign) batch()     {}
+func (*WriteReassign) batch()    {}
 func (*ReadProducerIDs) batch()  {}
 func (*WriteProducerIDs) batch() {}
 func (*EnsureFeature) batch()    {}
@@ -209,6 +228,8 @@ func (*RemoveTopics) effect()     {}
 func (*ClearNotes) effect()       {}
 func (*ReadPreferred) effect()    {}
 func (*RemovePreferred) effect()  {}
+func (*ReadReassign) effect()     {}
+func (*WriteReassign) effect()    {}
 func (*ReadProducerIDs) effect()  {}
 func (*WriteProducerIDs) effect() {}
 func (*EnsureFeature) effect()    {}

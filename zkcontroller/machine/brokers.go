@@ -90,6 +90,13 @@ func (m *Machine) brokersUp(f *flow, bs []*Broker) error {
 	if _, err := m.elect(f, m.ctx.withoutLeader(), metadata.ElectOffline, false); err != nil {
 		return err
 	}
+	up := func(id kafka.BrokerID) bool {
+		return slices.ContainsFunc(bs, func(b *Broker) bool { return b.ID == id })
+	}
+	err := m.resumeReassignments(f, func(p *partition) bool { return slices.ContainsFunc(p.assignment().Target(), up) })
+	if err != nil {
+		return err
+	}
 	if !retry {
 		return nil
 	}

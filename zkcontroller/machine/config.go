@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 )
 
 // Config is what a controller knows beforehand. The zero value of each field
@@ -27,6 +28,9 @@ type Config struct {
 	// PerPartition sends one request for each partition and moves the
 	// partitions of a controlled shutdown one after another, as Kafka before 1.1.
 	PerPartition bool
+	// Protocol is inter.broker.protocol.version. It decides whether topics have
+	// ids, whether unclean leaders are RECOVERING, and who writes ISRs.
+	Protocol ibp.Version
 	// ImbalancePercent is leader.imbalance.per.broker.percentage; 0 means 10.
 	ImbalancePercent int
 	// Rand places replicas and makes topic ids. It belongs to the machine.

@@ -20,6 +20,7 @@ type context struct {
 	partitions int
 	unled      map[*partition]struct{} // partitions New or Offline
 	queued     map[string]*topic       // topics to be deleted
+	moving     map[*partition]struct{} // partitions being reassigned
 
 	brokers map[kafka.BrokerID]*brokerEntry // by id: registered, or host of replicas
 	live    []*Broker                       // registered, by id; nil when it changed
@@ -41,6 +42,7 @@ type topic struct {
 	queued     bool         // to be deleted
 	ineligible bool         // deletion has to wait
 	deleting   bool         // deletion has begun
+	moving     int          // partitions being reassigned
 	replicas   int          // of all partitions
 	inState    [8]int       // replicas by state
 }
@@ -69,7 +71,8 @@ type replica struct {
 func newContext() *context {
 	return &context{
 		topics: map[string]*topic{}, byID: map[kafka.UUID]*topic{}, collisions: map[string]string{},
-		unled: map[*partition]struct{}{}, queued: map[string]*topic{}, brokers: map[kafka.BrokerID]*brokerEntry{},
+		unled: map[*partition]struct{}{}, queued: map[string]*topic{}, moving: map[*partition]struct{}{},
+		brokers: map[kafka.BrokerID]*brokerEntry{},
 	}
 }
 
@@ -153,6 +156,7 @@ func (c *context) removeTopic(t *topic) {
 			continue
 		}
 		delete(c.unled, p)
+		delete(c.moving, p)
 		for _, id := range p.replicas {
 			c.entry(id).forget(p)
 		}
@@ -195,17 +199,54 @@ func (c *context) assign(p *partition, a Assignment) {
 	p.states = make([]ReplicaState, len(a.Replicas))
 	for i, id := range a.Replicas {
 		p.states[i] = ReplicaNonExistent
-		e := c.entry(id)
-		if e.topics == nil {
-			e.topics = map[*topic]int32{}
-		}
-		e.topics[p.topic]++
+		c.entry(id).hold(p.topic)
 	}
 	p.topic.replicas += len(a.Replicas)
 	p.topic.inState[ReplicaNonExistent] += len(a.Replicas)
-	if len(a.Adding)+len(a.Removing) > 0 {
+	c.setMoving(p, a)
+}
+
+// setMoving keeps the index of the partitions being reassigned.
+func (c *context) setMoving(p *partition, a Assignment) {
+	was := p.moving != nil
+	p.moving = nil
+	if a.Moving() {
 		p.moving = &moving{a.Adding, a.Removing}
+		c.moving[p] = struct{}{}
+	} else {
+		delete(c.moving, p)
 	}
+	switch is := p.moving != nil; {
+	case is && !was:
+		p.topic.moving++
+	case was && !is:
+		p.topic.moving--
+	}
+}
+
+// reassign gives a partition another assignment. Replicas that stay keep their
+// state, others begin as NonExistent; those that go are forgotten.
+func (c *context) reassign(p *partition, a Assignment) {
+	states := make([]ReplicaState, len(a.Replicas))
+	for i, id := range a.Replicas {
+		states[i] = p.replicaState(id)
+		if !slices.Contains(p.replicas, id) {
+			c.entry(id).hold(p.topic)
+		}
+	}
+	t := p.topic
+	for i, id := range p.replicas {
+		t.inState[p.states[i]]--
+		if !slices.Contains(a.Replicas, id) {
+			c.entry(id).forget(p)
+		}
+	}
+	for _, s := range states {
+		t.inState[s]++
+	}
+	t.replicas += len(a.Replicas) - len(p.replicas)
+	p.replicas, p.states = a.Replicas, states
+	c.setMoving(p, a)
 }
 
 func (c *context) entry(id kafka.BrokerID) *brokerEntry {
@@ -215,6 +256,14 @@ func (c *context) entry(id kafka.BrokerID) *brokerEntry {
 		c.brokers[id] = e
 	}
 	return e
+}
+
+// hold counts a replica of a topic.
+func (e *brokerEntry) hold(t *topic) {
+	if e.topics == nil {
+		e.topics = map[*topic]int32{}
+	}
+	e.topics[t]++
 }
 
 func (e *brokerEntry) forget(p *partition) {

@@ -79,7 +79,7 @@ func (m *Machine) resumeDeletions(f *flow) error {
 		case t.inState[ReplicaDeletionSuccessful] == t.replicas:
 			finished = append(finished, t)
 			continue
-		case t.inState[ReplicaDeletionStarted] > 0 || t.ineligible:
+		case t.inState[ReplicaDeletionStarted] > 0 || t.ineligible || t.moving > 0:
 			continue
 		}
 		for _, x := range replicasOf(t.partitionList()) {

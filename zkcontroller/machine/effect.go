@@ -103,6 +103,15 @@ const (
 // failed, or another controller was seen.
 type GiveUp struct{ Reason string }
 
+// Queue asks to put an event at the end of the queue.
+type Queue struct{ Event Input }
+
+// WatchState asks to watch a state znode from its next read on, or to stop.
+type WatchState struct {
+	Partition kafka.TopicPartition
+	On        bool
+}
+
 // Note is a line for the log.
 type Note struct{ Text string }
 
@@ -114,4 +123,6 @@ func (*RemoveBroker) effect()   {}
 func (*Reply) effect()          {}
 func (*Moment) effect()         {}
 func (*GiveUp) effect()         {}
+func (*Queue) effect()          {}
+func (*WatchState) effect()     {}
 func (*Note) effect()           {}

@@ -57,6 +57,8 @@ func (m *Machine) enlarged(n *MorePartitions, brokers []metadata.PlacementBroker
 		return TopicWrite{}, kafka.UnknownTopicOrPartition, fmt.Sprintf("The topic '%s' does not exist.", n.Name)
 	case t.queued:
 		return TopicWrite{}, kafka.InvalidTopicException, "The topic is queued for deletion."
+	case t.moving > 0:
+		return TopicWrite{}, kafka.ReassignmentInProgress, fmt.Sprintf("A partition reassignment is in progress for the topic '%s'.", n.Name)
 	case len(t.parts) == 0 || t.parts[0] == nil:
 		return TopicWrite{}, kafka.UnknownServerError, fmt.Sprintf("The topic '%s' has no partition 0.", n.Name)
 	}

@@ -40,6 +40,13 @@ func (m *Machine) failover(f *flow) error {
 	if err := m.startPartitions(f); err != nil { // 11
 		return err
 	}
+	taken, err := m.znodeReassignment(f) // 12
+	if err != nil {
+		return err
+	}
+	if err := m.resumeReassignments(f, func(p *partition) bool { return !taken[p] }); err != nil {
+		return err
+	}
 	if err := m.resumeDeletions(f); err != nil { // 13
 		return err
 	}

@@ -55,7 +55,7 @@ func (m *Machine) alterPartition(f *flow, e AlterPartition) error {
 	if len(written) > 0 {
 		m.sendMetadata(m.ctx.registered(), slices.Compact(written))
 	}
-	return nil
+	return m.completeReassignments(f, written)
 }
 
 // judgeISR checks one change and gives the state it would write.
@@ -113,7 +113,7 @@ func (m *Machine) partitionOf(c *ISRChange) (*partition, kafka.ErrorCode) {
 		}
 	}
 	p := m.ctx.partition(kafka.TopicPartition{Topic: name, Partition: c.Partition})
-	if p == nil || !p.known || p.topic.queued {
+	if p == nil || !p.known || p.topic.deleting {
 		return nil, code
 	}
 	return p, kafka.None

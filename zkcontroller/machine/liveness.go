@@ -58,6 +58,17 @@ func (c *context) isShuttingDown(id kafka.BrokerID) bool {
 	return e != nil && e.shuttingDown
 }
 
+// liveIDs gives the brokers that isLive, by id.
+func (c *context) liveIDs() []kafka.BrokerID {
+	var ids []kafka.BrokerID
+	for _, b := range c.registered() {
+		if c.isLive(b.ID) {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids
+}
+
 // isUp reports whether a replica is on a broker that is registered, shutting
 // down or not, and in a directory that works.
 func (c *context) isUp(p *partition, id kafka.BrokerID) bool {

@@ -179,6 +179,13 @@ func (m *Machine) begin(in Input) {
 		m.run("ISR notification", func(f *flow) error { return f.do(&ClearNotes{Queue: ISRNotes}) })
 	case PreferredElection:
 		m.run("preferred election", m.preferredElection)
+	case ZnodeReassignment:
+		m.run("reassignment by znode", func(f *flow) error {
+			_, err := m.znodeReassignment(f)
+			return err
+		})
+	case ReassignISRChanged:
+		m.run("ISR of a reassignment", func(f *flow) error { return m.reassignISRChanged(f, e.Partition) })
 	case Rebalance:
 		m.run("rebalance", m.rebalance)
 	case LeaderAndISRDone:
@@ -212,6 +219,11 @@ func (m *Machine) beginCall(in Input) {
 			return m.createPartitions(f, e)
 		case AdminDeleteTopics:
 			return m.deleteTopics(f, e)
+		case AlterReassignments:
+			return m.alterReassignments(f, e)
+		case ListReassignments:
+			m.listReassignments(e)
+			return nil
 		}
 		panic(fmt.Sprintf("machine: unknown input %T", in))
 	})
@@ -246,6 +258,10 @@ func callOf(in Input) (CallID, any) {
 		return e.Call, TopicsReply{Code: kafka.NotController}
 	case AdminDeleteTopics:
 		return e.Call, TopicsReply{Code: kafka.NotController}
+	case AlterReassignments:
+		return e.Call, AlterReassignmentsReply{Code: kafka.NotController}
+	case ListReassignments:
+		return e.Call, ListReassignmentsReply{Code: kafka.NotController}
 	}
 	return 0, nil
 }

@@ -22,6 +22,8 @@ type model struct {
 	configs   map[string]map[string]string
 	deletions map[string]bool
 	preferred []kafka.TopicPartition
+	reassign  []ReassignTarget // nil: no znode
+	watching  map[kafka.TopicPartition]bool
 	pids      int64
 	watched   map[string]bool
 	events    []Input
@@ -34,6 +36,7 @@ func newModel() *model {
 	return &model{
 		brokers: map[kafka.BrokerID]Broker{}, topics: map[string]TopicRead{}, states: map[kafka.TopicPartition]LeaderISR{},
 		configs: map[string]map[string]string{}, deletions: map[string]bool{}, pids: -1, watched: map[string]bool{},
+		watching: map[kafka.TopicPartition]bool{},
 	}
 }
 
@@ -192,6 +195,23 @@ func (s *model) run(b Batch) (desc string, err error) {
 	case *RemovePreferred:
 		s.preferred = nil
 		return "remove preferred", fenced()
+	case *ReadReassign:
+		s.watched["reassign"] = true
+		b.Found, b.Targets = s.reassign != nil, slices.Clone(s.reassign)
+		lines := []string{fmt.Sprintf("read reassignments: %v", b.Found)}
+		for _, t := range b.Targets {
+			lines = append(lines, fmt.Sprintf("  %v to %v", t.Partition, t.Replicas))
+		}
+		return limit(lines), nil
+	case *WriteReassign:
+		if err := fenced(); err != nil {
+			return "write reassignments", err
+		}
+		if s.reassign = b.Targets; len(b.Targets) == 0 {
+			s.reassign = nil
+			return "remove reassignments", nil
+		}
+		return fmt.Sprintf("write reassignments: %d", len(b.Targets)), nil
 	case *ReadProducerIDs:
 		b.Last = s.pids
 		return "read producer ids", nil

@@ -221,7 +221,7 @@ func (m *Machine) electOnce(f *flow, r *requests, ps []*partition, strategy meta
 
 func (m *Machine) ballot(p *partition, s *LeaderISR, allowed map[*topic]bool) metadata.Ballot {
 	return metadata.Ballot{
-		Replicas: p.replicas, ISR: s.ISR,
+		Replicas: p.replicas, Target: p.replicas, ISR: s.ISR,
 		Live:         func(id kafka.BrokerID) bool { return m.ctx.isOnline(p, id) },
 		ShuttingDown: m.ctx.isShuttingDown,
 		Unclean:      allowed[p.topic],

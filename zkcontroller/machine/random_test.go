@@ -92,6 +92,7 @@ type world struct {
 	caches   map[kafka.BrokerID]*cache
 	claims   map[kafka.TopicPartition]map[kafka.LeaderEpoch]kafka.BrokerID
 	seen     map[kafka.TopicPartition]LeaderISR
+	hosts    map[kafka.TopicPartition][]kafka.BrokerID // replicas since the last rest
 	call     CallID
 	answered map[CallID]bool
 	topics   int
@@ -110,6 +111,9 @@ func (w *world) step(in Input) {
 				w.to(e.Broker, e.BrokerEpoch, e)
 			case *StopReplica:
 				w.to(e.Broker, e.BrokerEpoch, e)
+				if e.Partitions[0].Delete && e.Partitions[0].LeaderEpoch >= 0 {
+					w.count["replicas dropped"]++
+				}
 			case *Reply:
 				if e.Final {
 					if w.answered[e.Call] {
@@ -119,6 +123,8 @@ func (w *world) step(in Input) {
 				}
 			case *GiveUp:
 				w.count["give up"]++
+			case *Queue:
+				w.zk.events = append(w.zk.events, e.Event)
 			}
 		}
 		if !w.m.Waiting() {
@@ -160,7 +166,11 @@ func (w *world) takeOver() {
 func (w *world) invariants() {
 	for tp, s := range w.zk.states {
 		old, had := w.seen[tp]
-		a := w.zk.topics[tp.Topic].Partitions[tp.Partition]
+		for _, id := range w.zk.topics[tp.Topic].Partitions[tp.Partition].Replicas {
+			if !slices.Contains(w.hosts[tp], id) {
+				w.hosts[tp] = append(w.hosts[tp], id)
+			}
+		}
 		switch {
 		case had && (s.LeaderEpoch < old.LeaderEpoch || s.Version < old.Version || s.ControllerEpoch < old.ControllerEpoch):
 			w.t.Fatalf("%v went back from %+v to %+v", tp, old, s)
@@ -174,8 +184,8 @@ func (w *world) invariants() {
 			w.t.Fatalf("%v: controller epoch %d, the cluster's is %d", tp, s.ControllerEpoch, w.zk.epoch)
 		}
 		for i, id := range s.ISR {
-			if !slices.Contains(a.Replicas, id) || slices.Contains(s.ISR[:i], id) {
-				w.t.Fatalf("%v: ISR %v of replicas %v", tp, s.ISR, a.Replicas)
+			if !slices.Contains(w.hosts[tp], id) || slices.Contains(s.ISR[:i], id) {
+				w.t.Fatalf("%v: ISR %v of replicas %v", tp, s.ISR, w.hosts[tp])
 			}
 		}
 		w.seen[tp] = s
@@ -241,6 +251,16 @@ func (w *world) register(id kafka.BrokerID) {
 func (w *world) atRest() {
 	for _, t := range w.m.ctx.allTopics() {
 		for _, p := range t.parts {
+			a := w.zk.topics[t.name].Partitions[p.index]
+			if !a.Equal(p.assignment()) {
+				w.t.Fatalf("context has %v assigned %s, its znode is %s", p.tp(), assigned(p.assignment()), assigned(a))
+			}
+			if w.hosts[p.tp()] = slices.Clone(a.Replicas); p.known && !t.queued && len(minus(p.ls.ISR, a.Replicas)) > 0 {
+				w.t.Fatalf("%v has ISR %v of replicas %v", p.tp(), p.ls.ISR, a.Replicas)
+			}
+			if _, in := w.m.ctx.moving[p]; in != a.Moving() {
+				w.t.Fatalf("%v is assigned %s, among those being reassigned: %v", p.tp(), assigned(a), in)
+			}
 			if s, ok := w.zk.states[p.tp()]; ok && p.known && !t.queued && fmt.Sprint(s) != fmt.Sprint(p.ls) {
 				w.t.Fatalf("context has %v as %+v, its znode is %+v", p.tp(), p.ls, s)
 			}
@@ -301,8 +321,10 @@ func (w *world) act() {
 		w.count["shutdown"]++
 		id := pick()
 		w.step(ControlledShutdown{Call: w.next(), Broker: id, Epoch: w.zk.brokers[id].Epoch})
-	case n < 75:
+	case n < 73:
 		w.grow()
+	case n < 75:
+		w.reassign()
 	case n < 80:
 		w.count["elect"]++
 		w.step(ElectLeaders{Call: w.next(), All: true, Unclean: w.rng.IntN(3) == 0})
@@ -317,6 +339,8 @@ func (w *world) act() {
 	case n < 94:
 		w.count["failover"]++
 		w.takeOver()
+	case n < 95:
+		w.reassign()
 	case n < 96:
 		w.count["usurped"]++
 		w.zk.epoch++ // whoever it was is gone again
@@ -326,6 +350,36 @@ func (w *world) act() {
 	if !w.m.Active() {
 		w.takeOver()
 	}
+}
+
+// reassign moves some partitions, by request or by znode, or cancels.
+func (w *world) reassign() {
+	e := AlterReassignments{Call: w.next()}
+	for _, t := range w.m.ctx.allTopics() {
+		for _, p := range t.parts {
+			if w.rng.IntN(4) > 0 {
+				continue
+			}
+			ids := w.ids()
+			w.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+			c := Reassign{Partition: p.tp(), Replicas: ids[:1+w.rng.IntN(min(3, len(ids)))], Cancel: w.rng.IntN(4) == 0}
+			e.Changes = append(e.Changes, c)
+		}
+	}
+	if w.rng.IntN(3) > 0 {
+		w.count["reassign"]++
+		w.step(e)
+		return
+	}
+	if w.zk.reassign != nil {
+		return
+	}
+	w.count["reassign by znode"]++
+	w.zk.reassign = []ReassignTarget{}
+	for _, c := range e.Changes {
+		w.zk.reassign = append(w.zk.reassign, ReassignTarget{c.Partition, c.Replicas})
+	}
+	w.zk.fire("reassign", ZnodeReassignment{})
 }
 
 // grow lets leaders bring live replicas back into their ISRs.
@@ -362,7 +416,7 @@ func runWorld(t *testing.T, seed uint64, steps int) map[string]int {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), zk: newModel(), caches: map[kafka.BrokerID]*cache{},
 		claims: map[kafka.TopicPartition]map[kafka.LeaderEpoch]kafka.BrokerID{}, seen: map[kafka.TopicPartition]LeaderISR{},
-		answered: map[CallID]bool{}, count: map[string]int{},
+		answered: map[CallID]bool{}, count: map[string]int{}, hosts: map[kafka.TopicPartition][]kafka.BrokerID{},
 	}
 	w.m = New(Config{ID: 1, Rand: rand.New(rand.NewPCG(seed, 2))})
 	w.zk.interfere = func(tp kafka.TopicPartition) {
@@ -397,7 +451,7 @@ func TestRandomHistories(t *testing.T) {
 			}
 		})
 	}
-	for _, k := range []string{"create", "kill", "start", "shutdown", "alter", "elect", "delete", "failover", "usurped", "give up", "taken over mid-flow"} {
+	for _, k := range []string{"create", "kill", "start", "shutdown", "alter", "elect", "delete", "failover", "usurped", "give up", "taken over mid-flow", "reassign", "reassign by znode", "replicas dropped"} {
 		if total[k] < 20 {
 			t.Errorf("only %d of %q: the histories do not cover it", total[k], k)
 		}

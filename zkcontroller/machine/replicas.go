@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -14,16 +15,15 @@ func (m *Machine) moveReplicas(f *flow, rs []replica, to ReplicaState) error {
 	}
 	r := m.newRequests()
 	fails := &failures{}
-	byBroker := map[kafka.BrokerID][]*partition{}
+	legal := make([]replica, 0, len(rs))
 	for _, x := range rs {
 		if s := x.p.replicaState(x.id); !s.mayBecome(to) {
 			fails.add(x.p, "replica %d is %v", x.id, s)
 			continue
 		}
-		byBroker[x.id] = append(byBroker[x.id], x.p)
+		legal = append(legal, x)
 	}
-	for _, id := range slices.Sorted(maps.Keys(byBroker)) {
-		ps := byBroker[id]
+	for id, ps := range byBroker(legal) {
 		m.ctx.sortPartitions(ps)
 		if err := m.moveReplicasOf(f, r, id, ps, to, fails); err != nil {
 			return err
@@ -128,6 +128,21 @@ func (m *Machine) shrinkOnce(f *flow, id kafka.BrokerID, ps []*partition, fails 
 		b.Writes = append(b.Writes, StateWrite{p.tp(), s})
 	}
 	return m.writeStates(f, &b, chosen, fails, done)
+}
+
+// byBroker walks over the partitions of each broker's replicas, by id.
+func byBroker(rs []replica) iter.Seq2[kafka.BrokerID, []*partition] {
+	lists := map[kafka.BrokerID][]*partition{}
+	for _, x := range rs {
+		lists[x.id] = append(lists[x.id], x.p)
+	}
+	return func(yield func(kafka.BrokerID, []*partition) bool) {
+		for _, id := range slices.Sorted(maps.Keys(lists)) {
+			if !yield(id, lists[id]) {
+				return
+			}
+		}
+	}
 }
 
 // replicasOf gives all replicas of partitions.

@@ -23,6 +23,7 @@ type entry struct {
 	p     *partition
 	isNew bool
 	to    []kafka.BrokerID // of the LeaderAndIsr; empty for UpdateMetadata only
+	fresh []kafka.BrokerID // those among them for which alone it is new
 }
 
 type stop struct {
@@ -62,6 +63,16 @@ func (r *requests) leaderAndISR(p *partition, to []kafka.BrokerID, isNew bool) {
 	e.to = merged
 }
 
+// expand tells brokers of a reassignment of p; to those in fresh it is a new
+// replica, which may go to any directory that works.
+func (r *requests) expand(p *partition, to, fresh []kafka.BrokerID) {
+	r.leaderAndISR(p, to, false)
+	if len(fresh) > 0 {
+		r.leaderAndISR(p, fresh, false)
+		r.entry(p).fresh = fresh
+	}
+}
+
 // metadata tells every broker the metadata of p.
 func (r *requests) metadata(p *partition) { r.entry(p) }
 
@@ -96,7 +107,7 @@ func (r *requests) sendLeaderAndISR() {
 			}
 			perBroker[id] = append(perBroker[id], LeaderAndISRPartition{
 				Topic: e.p.topic.name, TopicID: e.p.topic.id, Partition: e.p.index,
-				State: e.p.ls, Assignment: e.p.assignment(), IsNew: e.isNew,
+				State: e.p.ls, Assignment: e.p.assignment(), IsNew: e.isNew || slices.Contains(e.fresh, id),
 			})
 		}
 	}

@@ -1,6 +1,10 @@
 package machine
 
-import "kbench/kafka"
+import (
+	"slices"
+
+	"kbench/kafka"
+)
 
 // Sentinels of Kafka's controller protocol.
 const (
@@ -107,6 +111,40 @@ type LeaderISR struct {
 // outside of a reassignment. The slices are never changed in place.
 type Assignment struct {
 	Replicas, Adding, Removing []kafka.BrokerID
+}
+
+// Moving reports whether a reassignment runs.
+func (a Assignment) Moving() bool { return len(a.Adding)+len(a.Removing) > 0 }
+
+// Origin gives the replicas from before the reassignment.
+func (a Assignment) Origin() []kafka.BrokerID { return minus(a.Replicas, a.Adding) }
+
+// Target gives the replicas that are to be when it is over.
+func (a Assignment) Target() []kafka.BrokerID { return minus(a.Replicas, a.Removing) }
+
+// To gives the assignment of a reassignment to target, from the same origin
+// (KIP-455): the target's replicas first, then those of the origin that are
+// not among them.
+func (a Assignment) To(target []kafka.BrokerID) Assignment {
+	origin := a.Origin()
+	full := append(slices.Clone(target), minus(origin, target)...)
+	return Assignment{Replicas: full, Adding: minus(target, origin), Removing: minus(origin, target)}
+}
+
+// Equal reports whether both are the same, order included.
+func (a Assignment) Equal(b Assignment) bool {
+	return slices.Equal(a.Replicas, b.Replicas) && slices.Equal(a.Adding, b.Adding) && slices.Equal(a.Removing, b.Removing)
+}
+
+// minus gives the ids that are not among the others; nil for none.
+func minus(ids, others []kafka.BrokerID) []kafka.BrokerID {
+	var out []kafka.BrokerID
+	for _, id := range ids {
+		if !slices.Contains(others, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // Broker is a registered broker. It is not changed once the machine has it.

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 )
 
 // A story is a file of commands on one cluster; everything the controller does
@@ -79,7 +80,7 @@ func (s *story) print(effects []Effect) {
 				if p.IsNew {
 					isNew = " new"
 				}
-				lines = append(lines, fmt.Sprintf("  %s-%d %s v%d replicas %v%s", p.Topic, p.Partition, show(p.State), p.State.Version, p.Assignment.Replicas, isNew))
+				lines = append(lines, fmt.Sprintf("  %s-%d %s v%d replicas %s%s", p.Topic, p.Partition, show(p.State), p.State.Version, assigned(p.Assignment), isNew))
 			}
 			fmt.Fprintln(&s.out, limit(lines))
 		case *UpdateMetadata:
@@ -113,6 +114,11 @@ func (s *story) print(effects []Effect) {
 			fmt.Fprintf(&s.out, "%s: epoch %d broker %d\n", name, e.Epoch, e.Broker)
 		case *GiveUp:
 			fmt.Fprintf(&s.out, "give up: %s\n", e.Reason)
+		case *Queue:
+			s.zk.events = append(s.zk.events, e.Event)
+		case *WatchState:
+			s.zk.watching[e.Partition] = e.On
+			fmt.Fprintf(&s.out, "watch state of %v: %v\n", e.Partition, e.On)
 		case *Note:
 			fmt.Fprintf(&s.out, "note: %s\n", e.Text)
 		}
@@ -139,6 +145,18 @@ func body(b any) string {
 			out += fmt.Sprintf(" [%s v%d]", show(x.State), x.State.Version)
 		}
 		return out
+	case AlterReassignmentsReply:
+		out := r.Code.String()
+		for _, x := range r.Results {
+			out += fmt.Sprintf(" [%v %s]", x.Code, x.Text)
+		}
+		return out
+	case ListReassignmentsReply:
+		out := r.Code.String()
+		for _, x := range r.Partitions {
+			out += fmt.Sprintf(" [%v %s]", x.Partition, assigned(x.Assignment))
+		}
+		return out
 	case ElectLeadersReply:
 		out := r.Code.String()
 		for _, x := range r.Results {
@@ -147,6 +165,17 @@ func body(b any) string {
 		return out
 	}
 	return fmt.Sprintf("%+v", b)
+}
+
+func assigned(a Assignment) string {
+	s := fmt.Sprint(a.Replicas)
+	if len(a.Adding) > 0 {
+		s += fmt.Sprintf(" adding %v", a.Adding)
+	}
+	if len(a.Removing) > 0 {
+		s += fmt.Sprintf(" removing %v", a.Removing)
+	}
+	return s
 }
 
 func brokerList(bs []*Broker) string {
@@ -213,6 +242,12 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 				s.cfg.UncleanElection = true
 			case "per-partition":
 				s.cfg.PerPartition = true
+			case "ibp":
+				v, err := ibp.Parse(a.Vals[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.cfg.Protocol = v
 			case "no-deletion":
 				s.cfg.NoDeletion = true
 			case "dedicated":
@@ -300,6 +335,38 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.zk.preferred = parts(arg(d, "partitions"))
 		s.zk.fire("preferred", PreferredElection{})
 		s.drain()
+	case "reassign": // t-0 1,2,3 on each line, or t-0 cancel
+		e := AlterReassignments{Call: s.next()}
+		for line := range strings.Lines(d.Input) {
+			f := strings.Fields(line)
+			c := Reassign{Partition: parts(f[:1])[0]}
+			if len(f) > 1 && f[1] == "cancel" {
+				c.Cancel = true
+			} else {
+				c.Replicas = ids(f[1:])
+			}
+			e.Changes = append(e.Changes, c)
+		}
+		s.step(e)
+	case "reassign-znode":
+		for line := range strings.Lines(d.Input) {
+			f := strings.Fields(line)
+			s.zk.reassign = append(s.zk.reassign, ReassignTarget{parts(f[:1])[0], ids(f[1:])})
+		}
+		s.zk.fire("reassign", ZnodeReassignment{})
+		s.drain()
+	case "reassignments":
+		s.step(ListReassignments{Call: s.next(), All: !d.HasArg("partitions"), Partitions: parts(arg(d, "partitions"))})
+	case "leader-writes": // a leader of an old protocol writes its ISR itself
+		tp := parts(arg(d, "partition"))[0]
+		st := s.zk.states[tp]
+		st.Version++
+		st.ISR = ids(arg(d, "isr"))
+		s.zk.states[tp] = st
+		if s.zk.watching[tp] {
+			s.zk.events = append(s.zk.events, ReassignISRChanged{tp})
+		}
+		s.drain()
 	case "rebalance":
 		s.step(Rebalance{})
 	case "producer-ids":
@@ -362,6 +429,16 @@ func (s *story) alter(d *datadriven.TestData) Input {
 func (s *story) znodes() {
 	for _, tp := range slices.SortedFunc(maps.Keys(s.zk.states), kafka.TopicPartition.Compare) {
 		fmt.Fprintf(&s.out, "%v %s v%d\n", tp, show(s.zk.states[tp]), s.zk.states[tp].Version)
+	}
+	for _, t := range slices.Sorted(maps.Keys(s.zk.topics)) {
+		for _, n := range slices.Sorted(maps.Keys(s.zk.topics[t].Partitions)) {
+			if a := s.zk.topics[t].Partitions[n]; a.Moving() {
+				fmt.Fprintf(&s.out, "%s-%d replicas %s\n", t, n, assigned(a))
+			}
+		}
+	}
+	for _, t := range s.zk.reassign {
+		fmt.Fprintf(&s.out, "to reassign: %v to %v\n", t.Partition, t.Replicas)
 	}
 	for _, t := range slices.Sorted(maps.Keys(s.zk.deletions)) {
 		fmt.Fprintf(&s.out, "to delete: %s\n", t)

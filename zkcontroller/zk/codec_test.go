@@ -30,13 +30,14 @@ func TestEncodersMatchKafka(t *testing.T) {
 		`{"endpoints":["PLAINTEXT://127.0.0.1:9092"],"jmx_port":-1,"port":9092,"host":"127.0.0.1","version":2,"timestamp":"5"}`:                                                                                                                   EncodeBroker(BrokerRegistration{Version: 2, Endpoints: plain, TimestampMs: 5}),
 		`{"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT","INTERNAL":"SASL_SSL"},"endpoints":["PLAINTEXT://127.0.0.1:9092","INTERNAL://h2:9093"],"rack":"r1","jmx_port":-1,"port":9092,"host":"127.0.0.1","version":4,"timestamp":"5"}`: EncodeBroker(BrokerRegistration{Version: 4, Endpoints: both, Protocols: protocols, Rack: "r1", TimestampMs: 5}),
 		`{"features":{"f1":{"min_version":1,"max_version":3}},"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"endpoints":["PLAINTEXT://127.0.0.1:9092"],"jmx_port":-1,"port":9092,"host":"127.0.0.1","version":5,"timestamp":"5"}`:    EncodeBroker(BrokerRegistration{Endpoints: plain, TimestampMs: 5, Features: map[string]VersionRange{"f1": {1, 3}}}),
-		`{"version":"1","id":"AAAAAAAAAAAAAAAAAAAAAQ"}`:                                        EncodeClusterID(one),
-		`{"version":1,"broker":3,"block_start":"2000","block_end":"2999"}`:                     EncodeProducerIDBlock(ProducerIDBlock{3, 2000, 2999}),
-		`{"version":1,"config":{}}`:                                                            EncodeConfig(nil),
-		`{"version":1,"config":{"cleanup.policy":"compact","retention.ms":"5"}}`:               EncodeConfig(map[string]string{"retention.ms": "5", "cleanup.policy": "compact"}),
-		`{"version":2,"entity_path":"topics/foo"}`:                                             EncodeConfigChange("topics/foo"),
-		`{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":1}]}`: EncodePartitionSet(tps),
-		`{"features":{},"version":2,"status":1}`:                                               EncodeFeature(),
+		`{"version":"1","id":"AAAAAAAAAAAAAAAAAAAAAQ"}`:                                                                          EncodeClusterID(one),
+		`{"version":1,"broker":3,"block_start":"2000","block_end":"2999"}`:                                                       EncodeProducerIDBlock(ProducerIDBlock{3, 2000, 2999}),
+		`{"version":1,"config":{}}`:                                                                                              EncodeConfig(nil),
+		`{"version":1,"config":{"cleanup.policy":"compact","retention.ms":"5"}}`:                                                 EncodeConfig(map[string]string{"retention.ms": "5", "cleanup.policy": "compact"}),
+		`{"version":2,"entity_path":"topics/foo"}`:                                                                               EncodeConfigChange("topics/foo"),
+		`{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":1}]}`:                                   EncodePartitionSet(tps),
+		`{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]},{"topic":"u","partition":1,"replicas":[1,2]}]}`: EncodeReassignments([]Reassignment{{tps[0], ids(1, 2)}, {tps[1], ids(1, 2)}}),
+		`{"features":{},"version":2,"status":1}`:                                                                                 EncodeFeature(),
 	} {
 		if string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -87,6 +88,11 @@ func TestDecodersRefuse(t *testing.T) {
 			t.Errorf("config change %q gave no error", bad)
 		}
 	}
+	for _, bad := range []string{"", "[]", `{"partitions":[{"topic":"t","partition":0,"replicas":[1]},{"topic":"t","partition":0,"replicas":[2]}]}`} {
+		if _, err := DecodeReassignments([]byte(bad)); err == nil {
+			t.Errorf("reassignments %q gave no error", bad)
+		}
+	}
 	for _, bad := range []string{`{"partitions":{"x":[1]}}`, `{"partitions":{"-1":[1]}}`, `{"topic_id":"zz","partitions":{}}`} {
 		if _, err := DecodeTopic([]byte(bad)); err == nil {
 			t.Errorf("topic %q gave no error", bad)
@@ -128,8 +134,22 @@ func TestPaths(t *testing.T) {
 	if id, ok := BrokerOfPath(BrokerPath(12)); !ok || id != 12 {
 		t.Error(id, ok)
 	}
-	if got := Sanitize("a*b c/d"); got != "a%2Ab%20c%2Fd" {
-		t.Error(got)
+	// What Kafka's Sanitizer gives for the same names.
+	for name, want := range map[string]string{
+		"a*b c/d": "a%2Ab%20c%2Fd", "a b*c/d%é~+": "a%20b%2Ac%2Fd%25%C3%A9%7E%2B", "plain": "plain", DefaultEntity: DefaultEntity,
+	} {
+		if got := Sanitize(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	tp := kafka.TopicPartition{Topic: "t", Partition: 3}
+	if got, ok := PartitionOfPath(StatePath("t", 3)); !ok || got != tp {
+		t.Error(got, ok)
+	}
+	for _, p := range []string{PartitionPath("t", 3), TopicPath("t"), StatePath("t", 3) + "/x", TopicsPath + "/t/partitions/x/state"} {
+		if got, ok := PartitionOfPath(p); ok {
+			t.Errorf("%s is taken for the state of %v", p, got)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func Sanitize(name string) string {
 	if name == DefaultEntity {
 		return name
 	}
-	return strings.NewReplacer("*", "%2A", "+", "%20").Replace(url.QueryEscape(name))
+	return strings.NewReplacer("*", "%2A", "+", "%20", "~", "%7E").Replace(url.QueryEscape(name))
 }
 
 // TopicOfPath gives the topic whose znode path is, and whether it is one.
@@ -96,4 +96,16 @@ func BrokerOfPath(path string) (kafka.BrokerID, bool) {
 	}
 	id, err := strconv.ParseInt(s, 10, 32)
 	return kafka.BrokerID(id), err == nil && id >= 0
+}
+
+// PartitionOfPath gives the partition whose state znode path is, and whether it
+// is one.
+func PartitionOfPath(path string) (kafka.TopicPartition, bool) {
+	rest, ok := strings.CutPrefix(path, TopicsPath+"/")
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 4 || parts[1] != "partitions" || parts[3] != "state" {
+		return kafka.TopicPartition{}, false
+	}
+	n, err := strconv.ParseInt(parts[2], 10, 32)
+	return kafka.TopicPartition{Topic: parts[0], Partition: int32(n)}, err == nil && n >= 0
 }
