@@ -24,7 +24,10 @@ type Broker struct {
 	Fenced               bool
 	InControlledShutdown bool
 	LogDirs              []kafka.UUID // sorted
-	Features             map[string]VersionRange
+	// CordonedLogDirs get no new replicas (KIP-1066); sorted, nil until the
+	// broker has told.
+	CordonedLogDirs []kafka.UUID
+	Features        map[string]VersionRange
 }
 
 // Active reports whether the broker may lead and be in an ISR.
@@ -45,7 +48,8 @@ func (b *Broker) Equal(o *Broker) bool {
 	return b.ID == o.ID && b.Epoch == o.Epoch && b.Incarnation == o.Incarnation &&
 		b.Rack == o.Rack && b.Fenced == o.Fenced && b.InControlledShutdown == o.InControlledShutdown &&
 		slices.Equal(b.Endpoints, o.Endpoints) && slices.Equal(b.SecurityProtocols, o.SecurityProtocols) &&
-		slices.Equal(b.LogDirs, o.LogDirs) && maps.Equal(b.Features, o.Features)
+		slices.Equal(b.LogDirs, o.LogDirs) && slices.Equal(b.CordonedLogDirs, o.CordonedLogDirs) &&
+		(b.CordonedLogDirs == nil) == (o.CordonedLogDirs == nil) && maps.Equal(b.Features, o.Features)
 }
 
 // Controller is one registered controller of a KRaft quorum (KIP-919).

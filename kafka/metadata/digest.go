@@ -106,6 +106,10 @@ func (p *Partition) hash(seed uint64, number int32) uint64 {
 	for _, d := range p.Directories {
 		h.uuid(d)
 	}
+	if p.Eligible != nil {
+		h.ids(p.Eligible.ELR)
+		h.ids(p.Eligible.LastKnown)
+	}
 	return uint64(h)
 }
 
@@ -179,6 +183,12 @@ func (h *mixer) broker(b *Broker) {
 	h.u64(uint64(len(b.LogDirs)))
 	for _, d := range b.LogDirs {
 		h.uuid(d)
+	}
+	if b.CordonedLogDirs != nil {
+		h.u64(uint64(len(b.CordonedLogDirs)))
+		for _, d := range b.CordonedLogDirs {
+			h.uuid(d)
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ const (
 	KRaftVersionFeature       = "kraft.version"
 	TransactionVersionFeature = "transaction.version"
 	GroupVersionFeature       = "group.version"
+	ELRVersionFeature         = "eligible.leader.replicas.version"
+	ShareVersionFeature       = "share.version"
+	StreamsVersionFeature     = "streams.version"
 )
 
 // MetadataVersion is a level of the feature metadata.version; it decides
@@ -31,6 +34,9 @@ const (
 	V3_9_IV0 MetadataVersion = 21 // kraft.version 1, Fetch version 17
 	V4_0_IV1 MetadataVersion = 23 // eligible leader replicas can be enabled
 	V4_0_IV3 MetadataVersion = 25 // Kafka 4.0
+	V4_1_IV1 MetadataVersion = 27 // Fetch version 18
+	V4_3_IV0 MetadataVersion = 30 // cordoned log directories
+	V4_4_IV2 MetadataVersion = 33 // Kafka 4.4; UnregisterControllerRecord
 
 	// OldestMetadataVersion and NewestMetadataVersion bound what a
 	// controller of kbench can run at.
@@ -45,7 +51,8 @@ var metadataVersionNames = map[MetadataVersion]string{
 	4: "3.3-IV0", 5: "3.3-IV1", 6: "3.3-IV2", 7: "3.3-IV3", 8: "3.4-IV0", 9: "3.5-IV0", 10: "3.5-IV1",
 	11: "3.5-IV2", 12: "3.6-IV0", 13: "3.6-IV1", 14: "3.6-IV2", 15: "3.7-IV0", 16: "3.7-IV1", 17: "3.7-IV2",
 	18: "3.7-IV3", 19: "3.7-IV4", 20: "3.8-IV0", 21: "3.9-IV0", 22: "4.0-IV0", 23: "4.0-IV1", 24: "4.0-IV2",
-	25: "4.0-IV3",
+	25: "4.0-IV3", 26: "4.1-IV0", 27: "4.1-IV1", 28: "4.2-IV0", 29: "4.2-IV1", 30: "4.3-IV0", 31: "4.4-IV0",
+	32: "4.4-IV1", 33: "4.4-IV2",
 }
 
 // String gives Kafka's name of the level, for example 4.0-IV3.
@@ -67,12 +74,14 @@ func ParseMetadataVersion(name string) (MetadataVersion, error) {
 	return 0, fmt.Errorf("metadata.version %q is not one of %s to %s", name, OldestMetadataVersion, NewestMetadataVersion)
 }
 
-// RecordVersion gives the version in which a record of r's type is written at
-// level v, with eligible leader replicas off.
+// RecordVersion gives the version in which Kafka 4.4 writes a record of r's
+// type at level v.
 func (v MetadataVersion) RecordVersion(r Record) int16 {
 	switch r.(type) {
 	case *RegisterBrokerRecord:
 		switch {
+		case v >= V4_3_IV0:
+			return 4
 		case v >= V3_7_IV2:
 			return 3
 		case v >= V3_4_IV0:
@@ -81,11 +90,16 @@ func (v MetadataVersion) RecordVersion(r Record) int16 {
 			return 1
 		}
 	case *PartitionRecord, *PartitionChangeRecord:
-		if v >= V3_7_IV2 {
+		switch {
+		case v >= V4_0_IV1:
+			return 2
+		case v >= V3_7_IV2:
 			return 1
 		}
 	case *BrokerRegistrationChangeRecord:
 		switch {
+		case v >= V4_3_IV0:
+			return 3
 		case v >= V3_7_IV2:
 			return 2
 		case v >= V3_3_IV3:
@@ -98,6 +112,10 @@ func (v MetadataVersion) RecordVersion(r Record) int16 {
 // HasDirectories reports whether partitions name the directories of their
 // replicas (KIP-858).
 func (v MetadataVersion) HasDirectories() bool { return v >= V3_7_IV2 }
+
+// HasCordonedDirectories reports whether registrations name directories that
+// get no new replicas (KIP-1066).
+func (v MetadataVersion) HasCordonedDirectories() bool { return v >= V4_3_IV0 }
 
 // HasTransactions reports whether records may be in metadata transactions
 // (KIP-866).

@@ -28,6 +28,45 @@ type Partition struct {
 	LeaderEpoch         kafka.LeaderEpoch
 	PartitionEpoch      kafka.PartitionEpoch
 	LeaderRecoveryState kafka.LeaderRecoveryState
+	// Eligible is nil where no replica is eligible beside the ISR, as in all
+	// clusters without eligible leader replicas (KIP-966).
+	Eligible *Eligible
+}
+
+// Eligible are the replicas that may become leader although they left the ISR
+// (KIP-966). It is immutable like its partition.
+type Eligible struct {
+	// ELR holds replicas that left the ISR when it was smaller than
+	// min.insync.replicas and have been alive since: none of them has lost an
+	// acknowledged record. No member is in the ISR.
+	ELR []kafka.BrokerID
+	// LastKnown holds former members of ISR and ELR that were shut down
+	// uncleanly; the first led last.
+	LastKnown []kafka.BrokerID
+}
+
+// newEligible gives nil for two empty lists.
+func newEligible(elr, lastKnown []kafka.BrokerID) *Eligible {
+	if len(elr) == 0 && len(lastKnown) == 0 {
+		return nil
+	}
+	return &Eligible{emptyToNil(elr), emptyToNil(lastKnown)}
+}
+
+// ELR gives the eligible leader replicas, nil for none.
+func (p *Partition) ELR() []kafka.BrokerID {
+	if p.Eligible == nil {
+		return nil
+	}
+	return p.Eligible.ELR
+}
+
+// LastKnownELR gives the last known eligible leader replicas, nil for none.
+func (p *Partition) LastKnownELR() []kafka.BrokerID {
+	if p.Eligible == nil {
+		return nil
+	}
+	return p.Eligible.LastKnown
 }
 
 // The directory ids that name no directory; the first hundred are reserved
@@ -86,12 +125,14 @@ func (p *Partition) Equal(o *Partition) bool {
 		slices.Equal(p.Replicas, o.Replicas) && slices.Equal(p.ISR, o.ISR) &&
 		slices.Equal(p.AddingReplicas, o.AddingReplicas) &&
 		slices.Equal(p.RemovingReplicas, o.RemovingReplicas) &&
-		slices.Equal(p.Directories, o.Directories)
+		slices.Equal(p.Directories, o.Directories) &&
+		slices.Equal(p.ELR(), o.ELR()) && slices.Equal(p.LastKnownELR(), o.LastKnownELR())
 }
 
 // Validate checks what must hold of a partition in any image: replicas and
 // ISR without repetition, the ISR a subset of the replicas, the leader in the
-// ISR, and one directory a replica where directories are known.
+// ISR, eligible replicas beside the ISR, and one directory a replica where
+// directories are known.
 func (p *Partition) Validate() error {
 	if len(p.Replicas) == 0 {
 		return fmt.Errorf("no replicas")
@@ -110,6 +151,11 @@ func (p *Partition) Validate() error {
 	if p.Leader != kafka.NoLeader && !p.InISR(p.Leader) {
 		return fmt.Errorf("leader %d is not in the ISR %v", p.Leader, p.ISR)
 	}
+	for _, b := range p.ELR() {
+		if p.InISR(b) || !p.HasReplica(b) {
+			return fmt.Errorf("broker %d is eligible, and in the ISR or no replica", b)
+		}
+	}
 	if len(p.Directories) != 0 && len(p.Directories) != len(p.Replicas) {
 		return fmt.Errorf("%d directories for %d replicas", len(p.Directories), len(p.Replicas))
 	}
@@ -127,6 +173,9 @@ func (p *Partition) String() string {
 	}
 	if p.LeaderRecoveryState != kafka.Recovered {
 		s += " recovering"
+	}
+	if p.Eligible != nil {
+		s += fmt.Sprintf(" elr=%v lastknown=%v", p.ELR(), p.LastKnownELR())
 	}
 	return s
 }

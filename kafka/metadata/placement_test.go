@@ -182,7 +182,7 @@ func TestMetadataVersion(t *testing.T) {
 		}
 	}
 	for v, want := range map[MetadataVersion][4]int16{
-		V3_3_IV3: {1, 0, 0, 1}, V3_4_IV0: {2, 0, 0, 1}, V3_7_IV0: {2, 0, 0, 1}, V3_7_IV2: {3, 1, 1, 2}, V4_0_IV3: {3, 1, 1, 2},
+		V3_3_IV3: {1, 0, 0, 1}, V3_4_IV0: {2, 0, 0, 1}, V3_7_IV0: {2, 0, 0, 1}, V3_7_IV2: {3, 1, 1, 2}, V4_0_IV3: {3, 2, 2, 2}, V4_4_IV2: {4, 2, 2, 3},
 	} {
 		got := [4]int16{
 			v.RecordVersion(&RegisterBrokerRecord{}), v.RecordVersion(&PartitionRecord{}),

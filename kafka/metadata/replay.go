@@ -11,9 +11,6 @@ import (
 // what is there, such as a change to an unknown partition or a broker epoch
 // that is another, is an error and changes nothing. The record's slices
 // become the image's; the record must not be changed afterwards.
-//
-// Of what version 4.1 of Kafka adds, eligible leader replicas and cordoned
-// directories are read and not kept.
 func (d *Delta) Replay(r Record) error {
 	switch r := r.(type) {
 	case *RegisterBrokerRecord:
@@ -54,7 +51,9 @@ func (d *Delta) Replay(r Record) error {
 		d.PutController(controllerOf(r))
 	case *UnregisterControllerRecord:
 		d.next.controllers.Delete(r.ControllerID)
-	case *NoOpRecord, *ZkMigrationStateRecord, *ClearElrRecord:
+	case *ClearElrRecord:
+		return d.clearELR(r)
+	case *NoOpRecord, *ZkMigrationStateRecord:
 	case *BeginTransactionRecord, *EndTransactionRecord, *AbortTransactionRecord:
 		// The reader of the log hides what an open transaction holds; here
 		// their bounds change nothing.
@@ -115,7 +114,51 @@ func (d *Delta) replayRegistrationChange(r *BrokerRegistrationChangeRecord) erro
 	if len(r.LogDirs) > 0 {
 		next.LogDirs = sortedDirs(r.LogDirs)
 	}
+	if r.CordonedLogDirs != nil {
+		next.CordonedLogDirs = cordoned(r.CordonedLogDirs)
+	}
 	d.PutBroker(next)
+	return nil
+}
+
+// clearELR drops the eligible leader replicas of a topic or of all topics.
+// Each partition that had some moves on by a partition epoch, as by a
+// PartitionChangeRecord.
+func (d *Delta) clearELR(r *ClearElrRecord) error {
+	if r.TopicName != "" {
+		t, ok := d.next.Topic(r.TopicName)
+		if !ok {
+			return fmt.Errorf("clear the eligible leader replicas of topic %s: it is unknown", r.TopicName)
+		}
+		return d.clearELROf(t)
+	}
+	// Edits replace topics in the tree that is walked.
+	var topics []*Topic
+	for t := range d.next.Topics() {
+		topics = append(topics, t)
+	}
+	for _, t := range topics {
+		if err := d.clearELROf(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Delta) clearELROf(t *Topic) error {
+	var numbers []int32
+	for n, p := range t.All() {
+		if p.Eligible != nil {
+			numbers = append(numbers, n)
+		}
+	}
+	for _, n := range numbers {
+		clear := NewPartitionChange(t.id, n)
+		clear.EligibleLeaderReplicas, clear.LastKnownELR = []kafka.BrokerID{}, []kafka.BrokerID{}
+		if err := d.replayPartitionChange(clear); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -130,7 +173,7 @@ func (d *Delta) replayPartition(r *PartitionRecord) error {
 	return d.put(t, r.PartitionID, &Partition{
 		Replicas: r.Replicas, ISR: r.ISR, AddingReplicas: r.AddingReplicas, RemovingReplicas: r.RemovingReplicas,
 		Directories: r.Directories, Leader: r.Leader, LeaderEpoch: r.LeaderEpoch, PartitionEpoch: r.PartitionEpoch,
-		LeaderRecoveryState: r.LeaderRecoveryState,
+		LeaderRecoveryState: r.LeaderRecoveryState, Eligible: newEligible(r.EligibleLeaderReplicas, r.LastKnownELR),
 	})
 }
 
@@ -187,6 +230,16 @@ func (p *Partition) Changed(r *PartitionChangeRecord) (Partition, error) {
 	if r.LeaderRecoveryState != RecoveryStateUnchanged {
 		next.LeaderRecoveryState = r.LeaderRecoveryState
 	}
+	if r.EligibleLeaderReplicas != nil || r.LastKnownELR != nil {
+		elr, last := p.ELR(), p.LastKnownELR()
+		if r.EligibleLeaderReplicas != nil {
+			elr = r.EligibleLeaderReplicas
+		}
+		if r.LastKnownELR != nil {
+			last = r.LastKnownELR
+		}
+		next.Eligible = newEligible(elr, last)
+	}
 	return next, nil
 }
 
@@ -200,7 +253,8 @@ func emptyToNil(ids []kafka.BrokerID) []kafka.BrokerID {
 func brokerOf(r *RegisterBrokerRecord) Broker {
 	b := Broker{
 		ID: r.BrokerID, Epoch: r.BrokerEpoch, Incarnation: r.IncarnationID, Fenced: r.Fenced,
-		InControlledShutdown: r.InControlledShutdown, LogDirs: sortedDirs(r.LogDirs), Features: featuresOf(r.Features),
+		InControlledShutdown: r.InControlledShutdown, LogDirs: sortedDirs(r.LogDirs),
+		CordonedLogDirs: cordoned(r.CordonedLogDirs), Features: featuresOf(r.Features),
 	}
 	b.Endpoints, b.SecurityProtocols = endpointsOf(r.EndPoints)
 	if r.Rack != nil {
@@ -237,6 +291,14 @@ func featuresOf(fs []RecordFeature) map[string]VersionRange {
 		m[f.Name] = VersionRange{f.Min, f.Max}
 	}
 	return m
+}
+
+// cordoned keeps apart that nothing is known and that no directory is cordoned.
+func cordoned(dirs []kafka.UUID) []kafka.UUID {
+	if dirs != nil && len(dirs) == 0 {
+		return []kafka.UUID{}
+	}
+	return sortedDirs(dirs)
 }
 
 func sortedDirs(dirs []kafka.UUID) []kafka.UUID {

@@ -36,8 +36,13 @@ func (i *Image) featureRecords(yield func(Record) bool) bool {
 }
 
 func (i *Image) registrationRecords(yield func(Record) bool) bool {
+	version := MetadataVersion(i.FeatureLevel(MetadataVersionFeature))
 	for b := range i.Brokers() {
-		if !yield(b.Record()) {
+		r := b.Record()
+		if !version.HasCordonedDirectories() {
+			r.CordonedLogDirs = nil
+		}
+		if !yield(r) {
 			return false
 		}
 	}
@@ -88,6 +93,7 @@ func (p *Partition) Record(topic kafka.UUID, number int32) *PartitionRecord {
 		RemovingReplicas: p.RemovingReplicas, AddingReplicas: p.AddingReplicas, Leader: p.Leader,
 		LeaderRecoveryState: p.LeaderRecoveryState, LeaderEpoch: p.LeaderEpoch,
 		PartitionEpoch: p.PartitionEpoch, Directories: p.Directories,
+		EligibleLeaderReplicas: p.ELR(), LastKnownELR: p.LastKnownELR(),
 	}
 }
 
@@ -95,7 +101,7 @@ func (p *Partition) Record(topic kafka.UUID, number int32) *PartitionRecord {
 func (b *Broker) Record() *RegisterBrokerRecord {
 	r := &RegisterBrokerRecord{
 		BrokerID: b.ID, IncarnationID: b.Incarnation, BrokerEpoch: b.Epoch, Fenced: b.Fenced,
-		InControlledShutdown: b.InControlledShutdown, LogDirs: b.LogDirs,
+		InControlledShutdown: b.InControlledShutdown, LogDirs: b.LogDirs, CordonedLogDirs: b.CordonedLogDirs,
 		EndPoints: recordEndpoints(b.Endpoints, b.SecurityProtocols), Features: recordFeatures(b.Features),
 	}
 	if b.Rack != "" {
