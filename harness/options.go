@@ -29,11 +29,12 @@ type Options struct {
 	// Comparison is what Units compare, for the manifest; nil where they are
 	// no interleaved pairs.
 	Comparison *results.Comparison
-	// Began hears of each attempt, from 1, at a unit by its index; nil drops it.
-	Began func(unit, attempt int)
-	// Ended hears what a counted unit measured in which every turn was valid;
-	// nil drops it.
-	Ended func(unit int, samples []results.Sample)
+	// Began gives a line for Say at each attempt, from 1, at a unit, which it
+	// knows by its index; nil says nothing.
+	Began func(unit, attempt int) string
+	// Ended gives a line for Say when a counted unit is over in which every turn
+	// was valid, from what it measured; nil says nothing.
+	Ended func(unit int, samples []results.Sample) string
 	// Say gets one plain line for people; nil drops them.
 	Say func(line string)
 	// Progress hears where the run is, one call at a time but from several
@@ -48,7 +49,7 @@ type Outcome struct {
 }
 
 func (o *Options) say(line string) {
-	if o.Say != nil {
+	if o.Say != nil && line != "" {
 		o.Say(line)
 	}
 }

@@ -78,7 +78,7 @@ func (r *runner) units(ctx context.Context, units []Unit) []results.Cell {
 func (r *runner) unit(ctx context.Context, b *book, u Unit, index, n, total int) bool {
 	for attempt := 1; ; attempt++ {
 		if r.Began != nil {
-			r.Began(index, attempt)
+			r.say(r.Began(index, attempt))
 		}
 		ran := r.turns(ctx, u, attempt, n, total)
 		last := ran[len(ran)-1]
@@ -162,5 +162,5 @@ func (r *runner) ended(index int, ran []ranTurn) {
 		r.say("warning: " + err.Error())
 		return
 	}
-	r.Ended(index, samples)
+	r.say(r.Ended(index, samples))
 }

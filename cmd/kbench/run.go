@@ -9,8 +9,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"kbench/harness"
+	"kbench/harness/live"
 	"kbench/harness/spec"
 	"kbench/results"
 	"kbench/results/report"
@@ -50,7 +52,14 @@ func newRun() *cobra.Command {
 		Args: atMost(1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
-	fl := cmd.Flags()
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
+	cmd.Flags().StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
+	return cmd
+}
+
+// register adds the flags that every command has which runs clusters.
+func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.targets, "targets", "", "targets to measure, such as zk,kraft")
 	fl.StringVar(&f.partitions, "partitions", "", "ladder of partitions, such as 1k,10k,100k")
 	fl.StringVar(&f.workloads, "workloads", "", "workloads to run, with the spec's parameters where it has them")
@@ -58,15 +67,12 @@ func newRun() *cobra.Command {
 	fl.StringVar(&f.store, "store", "", "metadata store of zk: auto, zookeeper or embedded")
 	fl.StringVar(&f.timeouts, "timeouts", "", "timer profile: default or matched")
 	fl.StringVar(&f.trials, "trials", "", "injected events of each workload and cell")
-	fl.StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
-	fl.StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
 	fl.StringVar(&f.seed, "seed", "", "seed of everything random")
 	fl.StringArrayVar(&f.set, "set", nil, "give a key of the spec another value: path=value (repeatable)")
 	fl.StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes keep their data; a memory file system makes fsync free")
 	fl.StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the spec in full and the cells, and run nothing")
 	fl.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
-	return cmd
 }
 
 // overrides turns flags that were given into overrides of the spec. An empty
@@ -133,29 +139,37 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	if f.dryRun {
 		return dryRun(cmd.OutOrStdout(), s, where)
 	}
+	outcome, sig, err := execute(cmd, f, planOf(s), harness.Options{
+		Spec: s, Tool: tool(), Provider: where.provider, ProviderWhy: where.why, Open: where.open, Retries: s.Retries,
+	})
+	if err != nil {
+		return err
+	}
+	return conclude(cmd, outcome.Dir, f.quiet, sig)
+}
+
+// execute runs o where the flags say, under their views, until a signal. The
+// error holds the signal's exit code where one came.
+func execute(cmd *cobra.Command, f runFlags, plan live.Plan, o harness.Options) (harness.Outcome, os.Signal, error) {
 	if err := os.MkdirAll(f.dataDir, 0o755); err != nil {
-		return badInput(fmt.Errorf("--data-dir %s: %w", f.dataDir, err))
+		return harness.Outcome{}, nil, badInput(fmt.Errorf("--data-dir %s: %w", f.dataDir, err))
 	}
 	defer func() { _ = os.Remove(f.dataDir) }() // only where the run left it empty
 	ctx, signalled, stop := untilSignal(cmd.Context())
 	defer stop()
-	w := startWatch(cmd, planOf(s), f.quiet)
+	w := startWatch(cmd, plan, f.quiet)
 	defer w.close()
-	o := harness.Options{
-		Spec: s, Out: f.out, CommandLine: os.Args, Tool: tool(), Provider: where.provider, ProviderWhy: where.why,
-		DataDir: f.dataDir, Open: where.open, Retries: s.Retries,
-	}
+	o.Out, o.DataDir, o.CommandLine = f.out, f.dataDir, os.Args
 	w.attach(&o)
 	unhook := context.AfterFunc(ctx, func() {
 		w.board.Line("the trial is ended and what was measured is written; a second signal ends at once and leaves the rest to kbench clean")
 	})
 	outcome, err := harness.Run(ctx, o)
 	unhook()
-	w.close()
 	if err != nil {
-		return errors.Join(err, signalExit(signalled()))
+		err = errors.Join(err, signalExit(signalled()))
 	}
-	return conclude(cmd, outcome.Dir, f.quiet, signalled())
+	return outcome, signalled(), err
 }
 
 // conclude writes the reports of a finished run, prints the table and gives
