@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,40 @@ func (r *Run) EachHistogram(f func(Histogram) error) error {
 		}
 	}
 	return nil
+}
+
+// EachRepeat hands the histograms of the run to f as each repeat, from 1,
+// recorded them: repeats are independent of each other, the values within one
+// are not. An error of f ends it.
+func (r *Run) EachRepeat(f func(repeat int, h Histogram) error) error {
+	for _, c := range r.Manifest.Cells {
+		logs, order := r.hlogFigures(c.ID)
+		for _, key := range order {
+			for _, name := range logs[key] {
+				_, number, _ := cutLast(name)
+				repeat, err := strconv.Atoi(number)
+				if err != nil {
+					return err // parseHlogFigure has seen it
+				}
+				err = r.eachInterval(c.ID, name, func(iv Interval) error {
+					return f(repeat, Histogram{c.ID, key.workload, key.metric, iv.Tag, iv.Dist})
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cutLast cuts a name at its last dot.
+func cutLast(name string) (before, after string, ok bool) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return name, "", false
+	}
+	return name[:dot], name[dot+1:], true
 }
 
 // hlogFigures lists the logs of a cell that enter its figures, repeats of one

@@ -50,11 +50,27 @@ func TestEachHistogram(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s", err, strings.Join(got, "\n"))
 	}
+	got = nil
+	err = r.EachRepeat(func(repeat int, h Histogram) error {
+		hi, _ := h.Dist.Max()
+		got = append(got, fmt.Sprint(h.Cell, " ", repeat, " ", h.Tag, " ", h.Dist.Count(), " ", hi))
+		return nil
+	})
+	want = []string{
+		"zk/ö.base 1 last 1 1ms", "zk/ö.base 1 broker.2 1 1ms", "zk/ö.base 2 last 1 2ms", "zk/ö.base 2 broker.2 1 2ms",
+		"zk 1 last 1 11ms", "zk 1 broker.2 1 11ms", "zk 2 last 1 12ms", "zk 2 broker.2 1 12ms",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s", err, strings.Join(got, "\n"))
+	}
 	figs, err := r.Figures()
 	if err != nil || len(figs) != 2 || figs[0].Cell != "zk/ö.base" || figs[0].N != 2 {
 		t.Errorf("%+v, %v", figs, err)
 	}
 	if err := r.EachHistogram(func(Histogram) error { return errNoFolder }); err == nil {
+		t.Error("the error of the caller is lost")
+	}
+	if err := r.EachRepeat(func(int, Histogram) error { return errNoFolder }); err == nil {
 		t.Error("the error of the caller is lost")
 	}
 }

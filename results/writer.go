@@ -235,14 +235,11 @@ func HlogFigure(workload, metric string, repeat int) string {
 
 // parseHlogFigure undoes HlogFigure. ok is false for raw material.
 func parseHlogFigure(name string) (workload, metric string, ok bool) {
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
+	head, number, ok := cutLast(name)
+	if n, err := strconv.Atoi(number); !ok || err != nil || n < 1 {
 		return "", "", false
 	}
-	if n, err := strconv.Atoi(name[dot+1:]); err != nil || n < 1 {
-		return "", "", false
-	}
-	workload, metric, ok = strings.Cut(name[:dot], ".")
+	workload, metric, ok = strings.Cut(head, ".")
 	return workload, metric, ok && isMetric(metric)
 }
 
