@@ -1,23 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kbench/results"
+	"kbench/results/benchfmt"
 	"kbench/results/report"
 )
 
 func newReport() *cobra.Command {
 	var format, out string
-	formats := []string{"text", "md", "json", "html"}
+	formats := []string{"text", "md", "json", "html", "bench"}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Make the reports of a run folder anew",
 		Long: `Report writes report.json, report.md and report.html into the run folder, or
-into --out, and prints the result table. With --format it only prints that form.
+into --out, and prints the result table. With --format it only prints that form;
+bench is the Go benchmark format, on which benchstat works.
 RUN is a run folder; a folder of run folders means its latest.`,
 		Example: "  kbench report kbench-results/latest\n  kbench report kbench-results --format md > table.md\n  kbench report old-run --out public",
 		Args:    exactly(1, "one run folder"),
@@ -44,7 +47,7 @@ RUN is a run folder; a folder of run folders means its latest.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "print only this: text, md, json or html")
+	cmd.Flags().StringVar(&format, "format", "", "print only this: text, md, json, html or bench")
 	cmd.Flags().StringVar(&out, "out", "", "write the reports here instead of into the run folder")
 	return cmd
 }
@@ -73,6 +76,11 @@ func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
 }
 
 func reportForm(r *results.Run, format string) ([]byte, error) {
+	if format == "bench" {
+		var b bytes.Buffer
+		err := benchfmt.Write(&b, r)
+		return b.Bytes(), err
+	}
 	rep, err := report.New(r)
 	if err != nil {
 		return nil, err
