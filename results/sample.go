@@ -48,28 +48,11 @@ func (s Sample) check() error {
 
 func (s Sample) row() []string {
 	return []string{
-		guardFormula(s.Cell), guardFormula(s.Workload), strconv.Itoa(s.Repeat), strconv.Itoa(s.Trial), s.Metric,
+		GuardFormula(s.Cell), GuardFormula(s.Workload), strconv.Itoa(s.Repeat), strconv.Itoa(s.Trial), s.Metric,
 		strconv.FormatFloat(s.Value, 'f', -1, 64), string(s.Unit), strconv.FormatInt(s.AtNs, 10),
-		guardFormula(s.Subject), strconv.FormatBool(s.Valid), guardFormula(s.Reason),
+		GuardFormula(s.Subject), strconv.FormatBool(s.Valid), GuardFormula(s.Reason),
 	}
 }
-
-// guardFormula keeps a spreadsheet from running a cell; unguard undoes it.
-func guardFormula(s string) string {
-	if startsFormula(strings.TrimLeft(s, "'")) {
-		return "'" + s
-	}
-	return s
-}
-
-func unguard(s string) string {
-	if rest, ok := strings.CutPrefix(s, "'"); ok && startsFormula(strings.TrimLeft(rest, "'")) {
-		return rest
-	}
-	return s
-}
-
-func startsFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
 // sampleWriter writes trials.csv: RFC 4180, CRLF ends a row.
 func sampleWriter(w io.Writer) (*csv.Writer, error) {

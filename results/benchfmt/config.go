@@ -33,21 +33,11 @@ func head(w io.Writer, m results.Manifest) error {
 		if line[1] == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "# %s: %s\n", line[0], oneLine(line[1])); err != nil {
+		if _, err := fmt.Fprintf(w, "# %s: %s\n", line[0], strings.TrimSpace(results.OneLine(line[1]))); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// oneLine keeps a text from ending its line.
-func oneLine(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s))
 }
 
 // config is the environment, which comparable runs share.
@@ -55,7 +45,7 @@ func config(m results.Manifest) []benchfmt.Config {
 	e := m.Environment
 	var out []benchfmt.Config
 	add := func(key, value string) {
-		if value = oneLine(value); value != "" {
+		if value = strings.TrimSpace(results.OneLine(value)); value != "" {
 			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
 		}
 	}
