@@ -8,39 +8,21 @@ import (
 	"strings"
 
 	"kbench/kafka"
+	"kbench/kafka/access"
 )
 
-// ScramMechanism is the number that Kafka gives a SCRAM mechanism.
-type ScramMechanism int8
-
-// The mechanisms (RFC 7677 and its SHA-512 kin).
-const (
-	ScramSHA256 ScramMechanism = 1
-	ScramSHA512 ScramMechanism = 2
-)
-
-// ACL is one binding of the authorizer (KIP-11, KIP-290). The numbers are
-// those of the Kafka protocol.
+// ACL is one binding of the authorizer under its id.
 type ACL struct {
-	ID             kafka.UUID
-	ResourceType   int8
-	ResourceName   string
-	PatternType    int8 // 3 literal, 4 prefixed
-	Principal      string
-	Host           string
-	Operation      int8
-	PermissionType int8 // 2 deny, 3 allow
+	ID kafka.UUID
+	access.Binding
 }
 
-// ScramCredential is what a node needs to authenticate a user by SCRAM (RFC
-// 5802). Its slices are not written to.
+// ScramCredential is what a node needs to authenticate a user by SCRAM. Its
+// slices are not written to.
 type ScramCredential struct {
-	User       string
-	Mechanism  ScramMechanism
-	Salt       []byte
-	StoredKey  []byte
-	ServerKey  []byte
-	Iterations int32
+	User      string
+	Mechanism access.Mechanism
+	access.Keys
 }
 
 // DelegationToken is a token (KIP-48) without its secret. Times are
@@ -136,7 +118,7 @@ func (a *Access) NumACLs() int { return a.acls.Len() }
 func (a *Access) ACL(id kafka.UUID) (ACL, bool) { return a.acls.Get(ACL{ID: id}) }
 
 // Scram finds the credential of a user.
-func (a *Access) Scram(user string, m ScramMechanism) (ScramCredential, bool) {
+func (a *Access) Scram(user string, m access.Mechanism) (ScramCredential, bool) {
 	return a.scram.Get(ScramCredential{User: user, Mechanism: m})
 }
 

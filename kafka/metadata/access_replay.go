@@ -3,6 +3,8 @@ package metadata
 import (
 	"fmt"
 	"maps"
+
+	"kbench/kafka/access"
 )
 
 // changeAccess gives the access part for writing, copied on the first call.
@@ -22,16 +24,19 @@ func (d *Delta) AccessChanged() bool { return d.next.access != d.base.access }
 func (d *Delta) replayAccess(r Record) (known bool, err error) {
 	switch r := r.(type) {
 	case *AccessControlEntryRecord:
-		err = d.putACL(ACL{
-			r.ID, r.ResourceType, r.ResourceName, r.PatternType, r.Principal, r.Host, r.Operation, r.PermissionType,
-		})
+		err = d.putACL(ACL{r.ID, access.Binding{
+			ResourceType: r.ResourceType, ResourceName: r.ResourceName, PatternType: r.PatternType,
+			Principal: r.Principal, Host: r.Host, Operation: r.Operation, Permission: r.PermissionType,
+		}})
 	case *RemoveAccessControlEntryRecord:
 		if _, ok := d.next.access.ACL(r.ID); !ok {
 			return true, fmt.Errorf("remove the ACL %s: it is unknown", r.ID)
 		}
 		d.changeAccess().acls.Delete(ACL{ID: r.ID})
 	case *UserScramCredentialRecord:
-		d.changeAccess().scram.Set(ScramCredential{r.Name, r.Mechanism, r.Salt, r.StoredKey, r.ServerKey, r.Iterations})
+		d.changeAccess().scram.Set(ScramCredential{r.Name, r.Mechanism, access.Keys{
+			Salt: r.Salt, StoredKey: r.StoredKey, ServerKey: r.ServerKey, Iterations: r.Iterations,
+		}})
 	case *RemoveUserScramCredentialRecord:
 		if _, ok := d.next.access.Scram(r.Name, r.Mechanism); !ok {
 			return true, fmt.Errorf("remove the SCRAM credential %d of %q: it is unknown", r.Mechanism, r.Name)

@@ -52,7 +52,7 @@ func (a *Access) accessRecords(yield func(Record) bool) bool {
 func (a ACL) Record() *AccessControlEntryRecord {
 	return &AccessControlEntryRecord{
 		ID: a.ID, ResourceType: a.ResourceType, ResourceName: a.ResourceName, PatternType: a.PatternType,
-		Principal: a.Principal, Host: a.Host, Operation: a.Operation, PermissionType: a.PermissionType,
+		Principal: a.Principal, Host: a.Host, Operation: a.Operation, PermissionType: a.Permission,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kbench/kafka"
+	"kbench/kafka/access"
 )
 
 // replayAll gives the image that records make of another.
@@ -29,9 +30,9 @@ func TestAccessIsItsRecords(t *testing.T) {
 	alice := "alice"
 	user, client := RecordQuotaEntity{Type: "user", Name: &alice}, RecordQuotaEntity{Type: "client-id"}
 	full := replayAll(t, Empty(),
-		ACL{ID: kafka.UUID{1}, ResourceType: 2, ResourceName: "a", PatternType: 3, Principal: "User:alice", Host: "*", Operation: 3, PermissionType: 3}.Record(),
-		ACL{ID: kafka.UUID{2}, ResourceType: 2, ResourceName: "b", PatternType: 4, Principal: "User:*", Host: "*", Operation: 4, PermissionType: 2}.Record(),
-		&UserScramCredentialRecord{Name: alice, Mechanism: ScramSHA256, Salt: []byte{1}, StoredKey: []byte{2}, ServerKey: []byte{3}, Iterations: 4096},
+		ACL{kafka.UUID{1}, access.Binding{ResourceType: 2, ResourceName: "a", PatternType: 3, Principal: "User:alice", Host: "*", Operation: 3, Permission: 3}}.Record(),
+		ACL{kafka.UUID{2}, access.Binding{ResourceType: 2, ResourceName: "b", PatternType: 4, Principal: "User:*", Host: "*", Operation: 4, Permission: 2}}.Record(),
+		&UserScramCredentialRecord{Name: alice, Mechanism: access.ScramSHA256, Salt: []byte{1}, StoredKey: []byte{2}, ServerKey: []byte{3}, Iterations: 4096},
 		&DelegationTokenRecord{TokenID: "t", Owner: "User:alice", Requester: "User:alice", Renewers: []string{"User:bob"}, ExpirationTimestamp: 9},
 		quotaRecord("producer_byte_rate", 1, user, client),
 		quotaRecord("consumer_byte_rate", 2, client, user), // the same entity, in another order
@@ -43,12 +44,12 @@ func TestAccessIsItsRecords(t *testing.T) {
 	if full.Digest() != again.Digest() || full.Digest(WithoutAccess) != Empty().Digest() {
 		t.Error("the image that its records make is another")
 	}
-	if c, ok := again.Access().Scram(alice, ScramSHA256); !ok || c.Iterations != 4096 || !reflect.DeepEqual(c.Salt, []byte{1}) {
+	if c, ok := again.Access().Scram(alice, access.ScramSHA256); !ok || c.Iterations != 4096 || !reflect.DeepEqual(c.Salt, []byte{1}) {
 		t.Errorf("credential %v", c)
 	}
 	none := replayAll(t, again,
 		&RemoveAccessControlEntryRecord{ID: kafka.UUID{1}}, &RemoveAccessControlEntryRecord{ID: kafka.UUID{2}},
-		&RemoveUserScramCredentialRecord{Name: alice, Mechanism: ScramSHA256}, &RemoveDelegationTokenRecord{TokenID: "t"},
+		&RemoveUserScramCredentialRecord{Name: alice, Mechanism: access.ScramSHA256}, &RemoveDelegationTokenRecord{TokenID: "t"},
 		&ClientQuotaRecord{Entity: []RecordQuotaEntity{user, client}, Name: "producer_byte_rate", Remove: true},
 		&ClientQuotaRecord{Entity: []RecordQuotaEntity{user, client}, Name: "consumer_byte_rate", Remove: true},
 	)
@@ -61,14 +62,14 @@ func TestAccessIsItsRecords(t *testing.T) {
 }
 
 func TestAccessRefuses(t *testing.T) {
-	base := replayAll(t, Empty(), ACL{ID: kafka.UUID{1}, ResourceName: "a"}.Record())
+	base := replayAll(t, Empty(), ACL{kafka.UUID{1}, access.Binding{ResourceName: "a"}}.Record())
 	for _, c := range []struct {
 		r    Record
 		want string
 	}{
-		{ACL{ID: kafka.UUID{1}, ResourceName: "b"}.Record(), "is there already"},
+		{ACL{kafka.UUID{1}, access.Binding{ResourceName: "b"}}.Record(), "is there already"},
 		{&RemoveAccessControlEntryRecord{ID: kafka.UUID{9}}, "is unknown"},
-		{&RemoveUserScramCredentialRecord{Name: "nobody", Mechanism: ScramSHA256}, "is unknown"},
+		{&RemoveUserScramCredentialRecord{Name: "nobody", Mechanism: access.ScramSHA256}, "is unknown"},
 		{&ClientQuotaRecord{Name: "x"}, "no entity"},
 	} {
 		d := NewDelta(base)

@@ -198,7 +198,7 @@ func (h *mixer) access(a *Access) {
 		h.u64(8)
 		h.uuid(acl.ID)
 		h.u64(uint64(uint8(acl.ResourceType))<<24 | uint64(uint8(acl.PatternType))<<16 |
-			uint64(uint8(acl.Operation))<<8 | uint64(uint8(acl.PermissionType)))
+			uint64(uint8(acl.Operation))<<8 | uint64(uint8(acl.Permission)))
 		h.str(acl.ResourceName)
 		h.str(acl.Principal)
 		h.str(acl.Host)

@@ -1,6 +1,9 @@
 package metadata
 
-import "kbench/kafka"
+import (
+	"kbench/kafka"
+	"kbench/kafka/access"
+)
 
 // DelegationTokenRecord (key 10, version 0) makes or renews a delegation token
 // (KIP-900). The secret is not in the record: every node derives it from the
@@ -20,7 +23,7 @@ type DelegationTokenRecord struct {
 // user (KIP-900): what RFC 5802 stores, never the password.
 type UserScramCredentialRecord struct {
 	Name       string
-	Mechanism  ScramMechanism
+	Mechanism  access.Mechanism
 	Salt       []byte
 	StoredKey  []byte
 	ServerKey  []byte
@@ -49,13 +52,13 @@ type ClientQuotaRecord struct {
 // (KIP-801). The numbers are those of the Kafka protocol's ACL requests.
 type AccessControlEntryRecord struct {
 	ID             kafka.UUID
-	ResourceType   int8
+	ResourceType   access.ResourceType
 	ResourceName   string
-	PatternType    int8
+	PatternType    access.PatternType
 	Principal      string
 	Host           string
-	Operation      int8
-	PermissionType int8
+	Operation      access.Operation
+	PermissionType access.Permission
 	Tags           []Tag
 }
 
@@ -68,7 +71,7 @@ type RemoveAccessControlEntryRecord struct {
 // RemoveUserScramCredentialRecord (key 22, version 0) removes a credential.
 type RemoveUserScramCredentialRecord struct {
 	Name      string
-	Mechanism ScramMechanism
+	Mechanism access.Mechanism
 	Tags      []Tag
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kbench/kafka"
+	"kbench/kafka/access"
 )
 
 // goldenRecord is one line of testdata/records.txt: a name, a version, and
@@ -170,7 +171,7 @@ func goldenValue(name string, v int16) Record {
 		}
 	case "scram":
 		return &UserScramCredentialRecord{
-			Name: "alice", Mechanism: ScramSHA512, Salt: ascending(0x40, 20), StoredKey: ascending(0x50, 64),
+			Name: "alice", Mechanism: access.ScramSHA512, Salt: ascending(0x40, 20), StoredKey: ascending(0x50, 64),
 			ServerKey: ascending(0x90, 64), Iterations: 8192,
 		}
 	case "client-quota":
@@ -191,7 +192,7 @@ func goldenValue(name string, v int16) Record {
 	case "remove-acl":
 		return &RemoveAccessControlEntryRecord{ID: topic}
 	case "remove-scram":
-		return &RemoveUserScramCredentialRecord{Name: "alice", Mechanism: ScramSHA256}
+		return &RemoveUserScramCredentialRecord{Name: "alice", Mechanism: access.ScramSHA256}
 	case "remove-delegation-token":
 		return &RemoveDelegationTokenRecord{TokenID: "tok-1"}
 	case "topic-unknown-tags":
