@@ -11,6 +11,7 @@ import (
 // Options is everything a run needs. Spec, Out, Open and Tool must be set.
 type Options struct {
 	Spec        *spec.Spec
+	Name        string // names the run; empty means the spec's name
 	Out         string // receives the run folder
 	CommandLine []string
 	Tool        results.Tool

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 // failed is in the manifest, as invalid and with the reason.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	started := time.Now()
-	w, err := results.Create(o.Out, o.Spec.Name, started)
+	o.Name = cmp.Or(o.Name, o.Spec.Name)
+	w, err := results.Create(o.Out, o.Name, started)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -54,7 +56,7 @@ type runner struct {
 func (r *runner) manifest() results.Manifest {
 	env, seen := results.Describe(r.DataDir)
 	m := results.Manifest{
-		Name: r.Spec.Name, Started: r.started, CommandLine: r.CommandLine, Tool: r.Tool,
+		Name: r.Name, Started: r.started, CommandLine: r.CommandLine, Tool: r.Tool,
 		SpecHash: r.Spec.Hash(), SpecYAML: string(r.Spec.YAML()), Seed: r.Spec.Seed,
 		Provider: r.Provider, ProviderWhy: r.ProviderWhy, Environment: env, Comparison: r.Comparison,
 	}
