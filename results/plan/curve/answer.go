@@ -68,3 +68,58 @@ func within(values []float64, estimate float64) Interval {
 	tail := (1 - Confidence) / 2
 	return Interval{min(quantile(values, tail), estimate), max(quantile(values, 1-tail), estimate)}
 }
+
+// Parameters describe the chosen candidate, in the units of x and y. What it
+// does not have is zero.
+type Parameters struct {
+	Offset   float64 // the cost that does not depend on the size
+	Slope    float64 // cost for each unit of size: of linear and before a knee
+	After    float64 // the same after the knee
+	Knee     float64 // size
+	Exponent float64
+	Top      float64 // the fitted cost at the largest size
+}
+
+// Parameters are medians over the chosen candidate's draws.
+func (f *Fit) Parameters() Parameters {
+	all := make([][]float64, 6)
+	for _, d := range f.chosen {
+		y, s := math.Exp(d.mu), d.shape
+		p := Parameters{Offset: y * (1 - s.w), Top: y}
+		switch f.Chosen {
+		case Linear:
+			p.Slope = y * s.w / f.top
+		case Power:
+			p.Exponent = s.p
+		case Knee:
+			p.Knee, p.After = s.knee*f.top, y*s.w/(1-s.knee)/f.top
+		case TwoSlopes:
+			p.Knee, p.Slope = s.knee*f.top, y*s.w/s.top()/f.top
+			p.After = p.Slope * s.rho
+		}
+		for i, v := range []float64{p.Offset, p.Slope, p.After, p.Knee, p.Exponent, p.Top} {
+			all[i] = append(all[i], v)
+		}
+	}
+	return Parameters{middle(all[0]), middle(all[1]), middle(all[2]), middle(all[3]), middle(all[4]), middle(all[5])}
+}
+
+// Informs is the share of the variance of where the cost reaches y, on a
+// logarithmic scale, that a measurement at x would remove: the squared
+// correlation of the two over what the data allow. Crossings are taken as at
+// most farthest.
+func (f *Fit) Informs(x, y, farthest float64) float64 {
+	nearest := f.points[0].X / 10
+	values := f.values(f.pooled, x, 1)
+	var a, b, aa, bb, ab float64
+	for i, c := range f.crossings(f.pooled, y) {
+		v, c := math.Log(values[i]), math.Log(min(max(c, nearest), farthest))
+		a, b, aa, bb, ab = a+v, b+c, aa+v*v, bb+c*c, ab+v*c
+	}
+	n := float64(len(values))
+	va, vb, cov := aa/n-a*a/n/n, bb/n-b*b/n/n, ab/n-a*b/n/n
+	if va <= 1e-12 || vb <= 1e-12 {
+		return 0
+	}
+	return cov * cov / va / vb
+}

@@ -49,8 +49,8 @@ const leastGrowth = 0.02
 func candidates(x []float64) []candidate {
 	// The share w is looked at by its odds: what can be told apart is a ratio
 	// at both ends.
-	odds := axis{math.Log(leastGrowth), math.Log(1 / (leastGrowth * x[0])), 28, 36}
-	exponent := axis{math.Log(lowestExponent), math.Log(highestExponent), 14, 24}
+	odds := axis{math.Log(leastGrowth), math.Log(1 / (leastGrowth * x[0])), 24, 30}
+	exponent := axis{math.Log(lowestExponent), math.Log(highestExponent), 12, 20}
 	all := []candidate{
 		{Constant, 1, nil, func([]float64) shape { return shape{p: 1, rho: 1} }},
 		{Linear, 2, []axis{{odds.lo, odds.hi, 60, 80}}, func(v []float64) shape { return shape{w: share(v[0]), p: 1, rho: 1} }},
@@ -59,14 +59,14 @@ func candidates(x []float64) []candidate {
 	if len(x) < 4 {
 		return all
 	}
-	knee := axis{math.Log(x[1]), math.Log(x[len(x)-2]), 10, 20}
-	bend := axis{math.Log(lowestBend), math.Log(highestBend), 8, 10}
-	odds.coarse, odds.fine = 20, 24
+	knee := axis{math.Log(x[1]), math.Log(x[len(x)-2]), 9, 16}
+	bend := axis{math.Log(lowestBend), math.Log(highestBend), 7, 8}
+	odds.coarse, odds.fine = 16, 20
 	return append(all,
 		candidate{Knee, 3, []axis{odds, knee}, func(v []float64) shape {
 			return shape{w: share(v[0]), p: 1, knee: math.Exp(v[1]), rho: math.Inf(1)}
 		}},
-		candidate{TwoSlopes, 4, []axis{odds, {knee.lo, knee.hi, 8, 12}, bend}, func(v []float64) shape {
+		candidate{TwoSlopes, 4, []axis{odds, {knee.lo, knee.hi, 7, 9}, bend}, func(v []float64) shape {
 			return shape{w: share(v[0]), p: 1, knee: math.Exp(v[1]), rho: math.Exp(v[2])}
 		}},
 	)

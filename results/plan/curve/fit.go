@@ -131,20 +131,29 @@ func (f *Fit) weigh() {
 	}
 }
 
+// unlikely is how much less evidence than the best a candidate may have to be
+// chosen: with few sizes the standard error is so large that cross-validation
+// alone would call a clear growth constant. Ten to one is strong evidence
+// (Jeffreys, Theory of Probability, 3rd edition, appendix B).
+const unlikely = 0.1
+
 // choose takes the simplest candidate whose score is within one standard
-// error of the best. One that leaves no size to judge it by cannot be chosen;
-// it still widens the intervals.
+// error of the best and whose evidence is not hopeless. One that leaves no
+// size to judge it by cannot be chosen; it still widens the intervals.
 func (f *Fit) choose() {
-	best := math.Inf(-1)
+	best, most := math.Inf(-1), 0.0
 	for _, m := range f.Models {
+		most = max(most, m.Weight)
 		if f.mayChoose(m) {
 			best = max(best, m.Score)
 		}
 	}
-	for i, m := range f.Models {
-		if f.mayChoose(m) && m.Score >= best-m.SE {
-			f.Chosen, f.chosenI = m.Model, i
-			return
+	for _, strict := range []bool{true, false} {
+		for i, m := range f.Models {
+			if f.mayChoose(m) && m.Score >= best-m.SE && (m.Weight >= unlikely*most || !strict) {
+				f.Chosen, f.chosenI = m.Model, i
+				return
+			}
 		}
 	}
 }

@@ -25,8 +25,7 @@ type posterior struct {
 const kept = 9
 
 // posterior sums a candidate's shapes over a coarse grid, narrows the box to
-// where some of the mass lies, with any one size left out or none, and sums
-// again.
+// where the mass lies, with either end left out or none, and sums again.
 func (f *Fit) posterior(c candidate) posterior {
 	coarse := f.grid(c, c.axes, func(a axis) int { return a.coarse })
 	box := c.axes
@@ -63,7 +62,7 @@ func (f *Fit) narrow(axes []axis, comps []component) []axis {
 		first[d], last[d] = axes[d].coarse, -1
 	}
 	level := make([]float64, len(comps))
-	for out := -1; out < len(f.x); out++ {
+	for _, out := range []int{-1, 0, len(f.x) - 1} { // the ends hold the shape
 		best := math.Inf(-1)
 		for i := range comps {
 			level[i] = f.likelihood(&comps[i], out)
