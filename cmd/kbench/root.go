@@ -37,7 +37,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(), newAB(), newReport(), newVerify(), newList(), newDoctor(), newClean(), newVersion(), newSchema(), newNode(),
+		newRun(), newAB(), newReport(), newVerify(), newList(), newDoctor(), newClean(), newVersion(), newSchema(), newNode(), newPlan(),
 	)
 	root.SetHelpCommand(newHelp(root))
 	return root
@@ -92,7 +92,8 @@ func flagError(cmd *cobra.Command, err error) error {
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return badInput(fmt.Errorf("%s takes %s, got %d: %s", cmd.CommandPath(), what, len(args), quoted(args)))
+			return badInput(fmt.Errorf("%s takes %s, got %d: %s; leave out %s, or see `%s --help`",
+				cmd.CommandPath(), what, len(args), quoted(args), quoted(args[n:]), cmd.CommandPath()))
 		}
 		return nil
 	}
