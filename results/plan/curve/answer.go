@@ -110,13 +110,13 @@ func (f *Fit) Parameters() Parameters {
 // most farthest.
 func (f *Fit) Informs(x, y, farthest float64) float64 {
 	nearest := f.points[0].X / 10
-	values := f.values(f.pooled, x, 1)
 	var a, b, aa, bb, ab float64
 	for i, c := range f.crossings(f.pooled, y) {
-		v, c := math.Log(values[i]), math.Log(min(max(c, nearest), farthest))
+		d := f.pooled[i]
+		v, c := d.mu+d.sigma*d.noise+math.Log(d.shape.relative(x/f.top)), math.Log(min(max(c, nearest), farthest))
 		a, b, aa, bb, ab = a+v, b+c, aa+v*v, bb+c*c, ab+v*c
 	}
-	n := float64(len(values))
+	n := float64(len(f.pooled))
 	va, vb, cov := aa/n-a*a/n/n, bb/n-b*b/n/n, ab/n-a*b/n/n
 	if va <= 1e-12 || vb <= 1e-12 {
 		return 0

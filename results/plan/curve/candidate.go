@@ -59,14 +59,14 @@ func candidates(x []float64) []candidate {
 	if len(x) < 4 {
 		return all
 	}
-	knee := axis{math.Log(x[1]), math.Log(x[len(x)-2]), 9, 16}
+	knee := axis{math.Log(x[1]), math.Log(x[len(x)-2]), 7, 9}
 	bend := axis{math.Log(lowestBend), math.Log(highestBend), 7, 8}
 	odds.coarse, odds.fine = 16, 20
 	return append(all,
-		candidate{Knee, 3, []axis{odds, knee}, func(v []float64) shape {
+		candidate{Knee, 3, []axis{{odds.lo, odds.hi, 20, 30}, {knee.lo, knee.hi, 12, 30}}, func(v []float64) shape {
 			return shape{w: share(v[0]), p: 1, knee: math.Exp(v[1]), rho: math.Inf(1)}
 		}},
-		candidate{TwoSlopes, 4, []axis{odds, {knee.lo, knee.hi, 7, 9}, bend}, func(v []float64) shape {
+		candidate{TwoSlopes, 4, []axis{odds, knee, bend}, func(v []float64) shape {
 			return shape{w: share(v[0]), p: 1, knee: math.Exp(v[1]), rho: math.Exp(v[2])}
 		}},
 	)

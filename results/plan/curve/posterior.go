@@ -16,6 +16,8 @@ type component struct {
 // posterior is a candidate, fitted.
 type posterior struct {
 	candidate
+	box        []axis      // what the components cover
+	cells      [][]float64 // middles of the components' cells
 	components []component
 	evidence   float64 // log marginal likelihood, up to what all candidates share
 }
@@ -27,31 +29,34 @@ const kept = 9
 // posterior sums a candidate's shapes over a coarse grid, narrows the box to
 // where the mass lies, with either end left out or none, and sums again.
 func (f *Fit) posterior(c candidate) posterior {
-	coarse := f.grid(c, c.axes, func(a axis) int { return a.coarse })
-	box := c.axes
-	if len(box) > 0 {
-		box = f.narrow(c.axes, coarse)
+	p := posterior{candidate: c, box: c.axes}
+	if len(c.axes) > 0 {
+		p.box = f.narrow(c.axes, f.grid(c, cells(c.axes, func(a axis) int { return a.coarse })))
 	}
-	fine := f.grid(c, box, func(a axis) int { return a.fine })
-	p := posterior{candidate: c, components: fine}
+	p.cells = cells(p.box, func(a axis) int { return a.fine })
+	p.components = f.grid(c, p.cells)
 	logs := f.normalise(p.components, -1)
-	p.evidence = logs + math.Log(volume(c.axes, box)) - math.Log(float64(len(fine)))
+	p.evidence = logs + math.Log(volume(c.axes, p.box)) - math.Log(float64(len(p.cells)))
 	return p
 }
 
-// grid makes the components of a box, in the order of cells.
-func (f *Fit) grid(c candidate, box []axis, n func(axis) int) []component {
-	points := cells(box, n)
+// grid makes the components of parameters.
+func (f *Fit) grid(c candidate, points [][]float64) []component {
 	out := make([]component, len(points))
 	logs := make([]float64, len(points)*len(f.x))
 	for i, v := range points {
-		out[i].shape = c.shape(v)
 		out[i].log, logs = logs[:len(f.x):len(f.x)], logs[len(f.x):]
-		for j, x := range f.x {
-			out[i].log[j] = math.Log(out[i].shape.relative(x))
-		}
+		out[i].become(c.shape(v), f.x)
 	}
 	return out
+}
+
+// become gives the component a shape.
+func (c *component) become(s shape, xs []float64) {
+	c.shape = s
+	for i, x := range xs {
+		c.log[i] = math.Log(s.relative(x))
+	}
 }
 
 // narrow finds the smallest box of whole cells, one more on each side, that
