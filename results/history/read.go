@@ -26,7 +26,7 @@ func Locate(path string) string {
 // no error but a note.
 func Read(path string) (*Log, error) {
 	path = Locate(path)
-	src, notes, err := slurp(path)
+	src, _, notes, err := slurp(path)
 	if err != nil {
 		return nil, err
 	}
@@ -40,22 +40,25 @@ func Read(path string) (*Log, error) {
 }
 
 // slurp reads the file while no writer is at work.
-func slurp(path string) (src []byte, notes []string, err error) {
+func slurp(path string) (src []byte, info fs.FileInfo, notes []string, err error) {
 	f, err := openLocked(path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("%s: there is no history; `kbench history add RUN --history %s` begins one", path, path)
+		return nil, nil, nil, fmt.Errorf("%s: there is no history; `kbench history add RUN --history %s` begins one", path, path)
 	case errors.Is(err, errNoLocks):
 		notes = append(notes, fmt.Sprintf("%s: the file system has no locks; a run that is being added may be passed over", path))
 	case err != nil:
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is no file; name the history, such as kbench-history/%s", path, FileName)
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, nil, fmt.Errorf("%s is no file; name the history, such as kbench-history/%s", path, FileName)
 	}
-	if src, err = io.ReadAll(f); err != nil {
-		return nil, nil, fmt.Errorf("read the history: %w", err)
+	if err == nil {
+		src, err = io.ReadAll(f)
 	}
-	return src, notes, nil
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read the history: %w", err)
+	}
+	return src, info, notes, nil
 }
