@@ -89,7 +89,7 @@ func (run *cellRun) up(ctx context.Context) error {
 	defer cancel()
 	var st store
 	var err error
-	if run.spec.Target == spec.ZK {
+	if run.spec.Target.InZooKeeper() {
 		if st, err = openStore(ctx, run.provider, run.spec, run.say); err != nil {
 			return err
 		}
@@ -187,6 +187,7 @@ func (run *cellRun) down(ctx context.Context) error {
 	run.phase("down")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
+	run.cluster.close()
 	if err := run.provider.Close(ctx); err != nil {
 		return fmt.Errorf("tear down: %w", err)
 	}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
 
+	apache "kbench/harness/kafka"
 	"kbench/harness/provider"
 	"kbench/internal/checker"
 	"kbench/internal/nodeconfig"
@@ -22,7 +24,8 @@ import (
 type cluster struct {
 	mode  nodeconfig.Mode
 	store store
-	nodes []*node // controllers first, then brokers, by id
+	nodes []*node       // controllers first, then brokers, by id
+	watch *apache.Watch // of /controller, nil where the candidates tell by themselves
 
 	mu       sync.Mutex
 	excluded map[kafka.BrokerID]bool // stopped, killed or paused by a fault
@@ -44,19 +47,81 @@ type node struct {
 var errUnknownNode = errors.New("no such node in the cluster")
 
 // startCluster launches every member and does not wait for it. On an error
-// what was started is left to the provider's Close.
+// what was started is left to the provider's Close. Real Kafka comes first:
+// quorums side by side, since each formats its storage by a JVM of its own, and
+// candidates one after the other, lest their sessions expire as they start.
 func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
 	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, starts: map[kafka.BrokerID]int{}}
-	for _, m := range members {
-		proc, err := p.Launch(ctx, m.cfg)
-		if err != nil {
-			return c, fmt.Errorf("start %s: %w", m.cfg.Name, err)
-		}
-		for i, id := range m.ids {
-			c.nodes = append(c.nodes, newNode(id, m, i, proc))
+	procs, err := launch(ctx, p, mode, members)
+	for i, m := range members {
+		for j, id := range m.ids {
+			if procs[i] != nil {
+				c.nodes = append(c.nodes, newNode(id, m, j, procs[i]))
+			}
 		}
 	}
-	return c, nil
+	if err != nil {
+		return c, err
+	}
+	return c, c.watchController(members)
+}
+
+// launch gives the process of each member, nil for one that was not started.
+func launch(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, members []member) ([]provider.Node, error) {
+	procs := make([]provider.Node, len(members))
+	start := func(i int, how func(context.Context, provider.Provider) (provider.Node, error)) (err error) {
+		if procs[i], err = how(ctx, p); err != nil {
+			return fmt.Errorf("start %s: %w", members[i].cfg.Name, err)
+		}
+		return nil
+	}
+	var side errgroup.Group
+	for i, m := range members {
+		if m.kafka != nil && mode == nodeconfig.ModeKRaft {
+			side.Go(func() error { return start(i, m.launchKafka) })
+		} else if m.kafka != nil {
+			if err := start(i, m.launchCandidate); err != nil {
+				return procs, err
+			}
+		}
+	}
+	if err := side.Wait(); err != nil {
+		return procs, err
+	}
+	for i, m := range members {
+		if m.kafka == nil {
+			if err := start(i, m.launch); err != nil {
+				return procs, err
+			}
+		}
+	}
+	return procs, nil
+}
+
+func (m member) launch(ctx context.Context, p provider.Provider) (provider.Node, error) {
+	return p.Launch(ctx, m.cfg)
+}
+
+func (m member) launchKafka(ctx context.Context, p provider.Provider) (provider.Node, error) {
+	return p.Kafka(ctx, *m.kafka)
+}
+
+// watchController watches /controller where the candidates are real Kafka's,
+// whose logs do not tell that it went.
+func (c *cluster) watchController(members []member) (err error) {
+	real := slices.ContainsFunc(members, func(m member) bool { return m.kafka != nil })
+	if real && c.mode == nodeconfig.ModeZK {
+		c.watch, err = apache.NewWatch(c.store.servers)
+	}
+	return err
+}
+
+// close ends what the cluster itself runs; its nodes are the provider's.
+func (c *cluster) close() {
+	if c != nil && c.watch != nil {
+		c.watch.Close()
+		c.watch = nil
+	}
 }
 
 func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
@@ -207,6 +272,9 @@ func (c *cluster) Events(ctx context.Context) ([]trace.Event, error) {
 			return nil, fmt.Errorf("trace of %s: %w", proc.Name(), err)
 		}
 		all = append(all, events...)
+	}
+	if c.watch != nil {
+		all = append(all, c.watch.Events()...)
 	}
 	return all, nil
 }

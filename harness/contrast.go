@@ -55,7 +55,7 @@ type contrastRow struct {
 // byTarget gives each side its own words.
 func byTarget(zk, kraft func(spec.Config) string) func(spec.Cell, string) string {
 	return func(c spec.Cell, _ string) string {
-		if c.Target == spec.ZK {
+		if c.Target.InZooKeeper() {
 			return zk(c.Config)
 		}
 		return kraft(c.Config)
@@ -65,6 +65,8 @@ func byTarget(zk, kraft func(spec.Config) string) func(spec.Cell, string) string
 func words(s string) func(spec.Config) string { return func(spec.Config) string { return s } }
 
 var contrastRows = []contrastRow{
+	{"software of the controllers", func(c spec.Cell, _ string) string { return kafkaSoftware(c) }},
+	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
 	{"controllers", byTarget(
 		func(c spec.Config) string {

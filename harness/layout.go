@@ -28,6 +28,7 @@ type shape struct {
 	timers      nodeconfig.Timers
 	tuning      nodeconfig.Tuning
 	zkSession   time.Duration
+	kafka       *kafkaShape // nil where the controllers are kbench's
 }
 
 // member is one node of the layout: what it is, before it runs.
@@ -35,6 +36,7 @@ type member struct {
 	cfg    nodeconfig.Config
 	ids    []kafka.BrokerID // the brokers or the one controller it holds
 	worker bool             // it holds brokers that host replicas
+	kafka  *provider.Kafka  // a controller of real Kafka, which runs in place of cfg
 }
 
 // layout names and numbers the nodes of s and reserves their addresses.
@@ -65,6 +67,9 @@ func layout(ctx context.Context, s shape, p provider.Provider, store []string) (
 			cfg.ZooKeeper = nodeconfig.ZooKeeper{Servers: store, SessionTimeout: nodeconfig.Duration(s.zkSession), Dedicated: dedicated}
 		} else {
 			cfg.Quorum.Voters = voters
+		}
+		if s.kafka != nil && !all[i].worker {
+			all[i].kafka = s.kafkaNode(all[i])
 		}
 	}
 	return all, nil

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,62 @@ func TestColocatedVoters(t *testing.T) {
 	s.perNode = 2
 	if _, err := layout(t.Context(), s, &stubProvider{}, nil); err == nil {
 		t.Error("two brokers and a voter in one process gave no error")
+	}
+}
+
+func kafkaSet(path, value string) spec.Override {
+	return spec.Override{Origin: "test", Path: path, Value: value}
+}
+
+// The controllers of a cluster of real Kafka get its configuration, with the
+// timers of the spec and what a variant adds; the brokers stay kbench's.
+func TestLayoutKafka(t *testing.T) {
+	for _, c := range []struct {
+		target spec.Target
+		want   map[string]string // properties of the first controller
+	}{
+		{spec.KafkaZK, map[string]string{
+			"broker.id": "1001", "listeners": "PLAINTEXT://127.0.0.1:4", "zookeeper.connect": "127.0.0.1:2181",
+			"zookeeper.session.timeout.ms": "2000", "zookeeper.max.in.flight.requests": "10", "num.io.threads": "3",
+		}},
+		{"kafka-kraft@4.1.0", map[string]string{
+			"node.id": "1001", "listeners": "CONTROLLER://127.0.0.1:4", "controller.quorum.fetch.timeout.ms": "2000",
+			"controller.quorum.voters":  "1001@127.0.0.1:4,1002@127.0.0.1:5,1003@127.0.0.1:6",
+			"broker.session.timeout.ms": "2000", "controller.quorum.append.linger.ms": "25", "num.io.threads": "3",
+		}},
+	} {
+		cell := cellOf(t, c.target, spec.Override{Origin: "test", Path: "targets", Value: "[" + string(c.target) + "]"},
+			kafkaSet("kafka.properties", "num.io.threads=3"), kafkaSet("kafka.heap", "512m"), kafkaSet("kafka.jvm", "-XX:+UseZGC -Da=b"))
+		members, err := layout(t.Context(), shapeOf(cell, kafka.UUID{1}), &stubProvider{}, []string{"127.0.0.1:2181"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var real []*provider.Kafka
+		for _, m := range members {
+			if m.worker != (m.kafka == nil) {
+				t.Errorf("%s: %s is a worker %t, real Kafka %t", c.target, m.cfg.Name, m.worker, m.kafka != nil)
+			}
+			if m.kafka != nil {
+				real = append(real, m.kafka)
+			}
+		}
+		if len(real) != 3 || real[0].Version != c.target.Kafka() || real[0].Heap != "512m" || !slices.Equal(real[0].JVM, []string{"-XX:+UseZGC", "-Da=b"}) {
+			t.Fatalf("%s: %+v", c.target, real)
+		}
+		if formatted := real[0].ClusterID != ""; formatted == c.target.InZooKeeper() {
+			t.Errorf("%s: formats storage %t", c.target, formatted)
+		}
+		got := map[string]string{}
+		for _, p := range real[0].Properties {
+			got[p.Key] = p.Value
+		}
+		for key, want := range c.want {
+			if got[key] != want {
+				t.Errorf("%s: %s is %q, want %q", c.target, key, got[key], want)
+			}
+		}
+		if text := kafkaSettings(cell); !strings.Contains(text, "num.io.threads=3") || strings.Contains(text, "1001") {
+			t.Errorf("%s: reports say %s", c.target, text)
+		}
 	}
 }

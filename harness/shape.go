@@ -38,9 +38,10 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 		},
 	}
 	s.colocated = s.controllers == spec.Colocated
-	if c.Target == spec.KRaft {
+	if !c.Target.InZooKeeper() {
 		s.mode = nodeconfig.ModeKRaft
 	}
+	s.kafka = kafkaShapeOf(c)
 	return s
 }
 

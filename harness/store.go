@@ -24,7 +24,7 @@ const EmbeddedStore = "embedded, not replicated"
 
 // openStore starts what the cell asks for: a real ZooKeeper, the embedded
 // server, or for auto the first where it is to be had and else the second,
-// with the reason.
+// with the reason. Real Kafka gets the real one.
 func openStore(ctx context.Context, p provider.Provider, c spec.Cell, say func(string)) (store, error) {
 	cfg := c.Config
 	if cfg.Cluster.Store != spec.StoreEmbedded {
@@ -32,7 +32,8 @@ func openStore(ctx context.Context, p provider.Provider, c spec.Cell, say func(s
 		if err == nil {
 			return store{servers: e.Servers(), description: e.Description(), nodes: e.Members()}, nil
 		}
-		if cfg.Cluster.Store == spec.StoreZooKeeper || ctx.Err() != nil || !errors.Is(err, provider.ErrUnavailable) {
+		must := cfg.Cluster.Store == spec.StoreZooKeeper || c.Target.Kafka() != ""
+		if must || ctx.Err() != nil || !errors.Is(err, provider.ErrUnavailable) {
 			return store{}, fmt.Errorf("start ZooKeeper: %w", err)
 		}
 		say(fmt.Sprintf("store: the embedded server, since there is no ZooKeeper here: %v", err))

@@ -33,8 +33,8 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do and how to get the rest",
-		Long: `Doctor looks at the machine, the data directory, Java, ZooKeeper, Docker and the
-rights of this user. A line that says warn or no has the cure below it. Nothing
+		Long: `Doctor looks at the machine, the data directory, Java, ZooKeeper, Kafka, Docker
+and the rights of this user. A line that says warn or no has the cure below it. Nothing
 but kbench itself is needed to run the built-in comparison.`,
 		Example: "  kbench doctor\n  kbench doctor --data-dir /mnt/fast",
 		Args:    atMost(0, "no argument"),
@@ -67,7 +67,7 @@ func examine(ctx context.Context, dataDir string) []finding {
 		{"ok", "kbench", toolText(), ""},
 		examineCores(env, seen), examineMemory(env), examineFiles(),
 		examineDisk(env, seen, dataDir), examineFsync(dataDir),
-		java, zk, engine, examineRights(),
+		java, zk, examineKafka(), engine, examineRights(),
 		examineDefaults(zk, engine),
 	}
 }

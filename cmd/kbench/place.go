@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,10 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 		}
 		p = dockerPlace()
 	case spec.ProviderAuto:
-		if version, err := askDocker(ctx); err == nil {
+		if measuresKafka(s) {
+			p = processPlace(f)
+			p.why = "real Kafka runs in processes"
+		} else if version, err := askDocker(ctx); err == nil {
 			p = dockerPlace()
 			p.why = "a Docker engine answers: " + version
 		} else {
@@ -49,7 +53,7 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	default:
 		p = processPlace(f)
 	}
-	return p, checkStore(s, p)
+	return p, errors.Join(checkStore(s, p), checkKafka(s, p))
 }
 
 // checkStore looks for a real ZooKeeper where the spec insists on one.
@@ -58,8 +62,13 @@ func checkStore(s *spec.Spec, p place) error {
 		return nil
 	}
 	for _, c := range s.Cells() {
-		if c.Target == spec.ZK && c.Config.Cluster.Store == spec.StoreZooKeeper {
-			if _, err := zookeeper.Find(); err != nil {
+		real := c.Target.Kafka() != "" // which has no other store
+		if c.Target.InZooKeeper() && (real || c.Config.Cluster.Store == spec.StoreZooKeeper) {
+			_, err := zookeeper.Find()
+			switch {
+			case err != nil && real:
+				return fmt.Errorf("target %s: %w", c.Target, err)
+			case err != nil:
 				return fmt.Errorf("store zookeeper: %w; or use --store embedded", err)
 			}
 			return nil

@@ -63,7 +63,7 @@ func find(getenv func(string) string, beside, version string) (Installation, err
 	if len(looked) > 0 {
 		also = " (" + strings.Join(looked, "; ") + ")"
 	}
-	return Installation{}, fmt.Errorf("version %s of Apache Kafka is %w%s: run `make kafka`, which fetches its jars with Maven, or set KAFKA_HOME to an unpacked release", version, provider.ErrUnavailable, also)
+	return Installation{}, fmt.Errorf("version %s of Apache Kafka is %w%s: run `make kafka KAFKA_VERSIONS=%s`, which fetches its jars with Maven, or set KAFKA_HOME to an unpacked release", version, provider.ErrUnavailable, also, version)
 }
 
 // below joins a path to a root that may not be there.
