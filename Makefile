@@ -4,13 +4,15 @@
 GO      ?= go
 SEEDS   ?= 2000
 FUZZTIME ?= 60s
+# Those that targets kafka-zk and kafka-kraft run where they name none.
+KAFKA_VERSIONS ?= 3.9.2 4.4.0
 RUNFLAGS ?=
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build run test race lint fuzz sim teeth images bench clean
+.PHONY: help build run test race lint fuzz sim teeth images kafka bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +49,9 @@ teeth: ## plant bugs one at a time; each must be found by a named invariant
 
 images: build ## build the images of the docker provider and print their names
 	$(GO) run ./docker/build -node bin/kbench
+
+kafka: ## fetch Apache Kafka's jars with Maven for the kafka-* targets; KAFKA_VERSIONS names which
+	@for v in $(KAFKA_VERSIONS); do harness/kafka/maven/fetch.sh "$$v" bin/kafka || exit 1; done
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
