@@ -36,7 +36,8 @@ type runFlags struct {
 	trials, repeats, retries, seed string
 	set                            []string
 	dataDir, out                   string
-	dryRun, quiet                  bool
+	dryRun                         bool
+	watchFlags
 }
 
 func newRun() *cobra.Command {
@@ -72,7 +73,7 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes keep their data; a memory file system makes fsync free")
 	fl.StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the spec in full and the cells, and run nothing")
-	fl.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	f.add(fl)
 }
 
 // overrides turns flags that were given into overrides of the spec. An empty
@@ -151,14 +152,17 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 // execute runs o where the flags say, under their views, until a signal. The
 // error holds the signal's exit code where one came.
 func execute(cmd *cobra.Command, f runFlags, plan live.Plan, o harness.Options) (harness.Outcome, os.Signal, error) {
+	w, err := startWatch(cmd, plan, f.watchFlags)
+	if err != nil {
+		return harness.Outcome{}, nil, err
+	}
+	defer w.close()
 	if err := os.MkdirAll(f.dataDir, 0o755); err != nil {
 		return harness.Outcome{}, nil, badInput(fmt.Errorf("--data-dir %s: %w", f.dataDir, err))
 	}
 	defer func() { _ = os.Remove(f.dataDir) }() // only where the run left it empty
 	ctx, signalled, stop := untilSignal(cmd.Context())
 	defer stop()
-	w := startWatch(cmd, plan, f.quiet)
-	defer w.close()
 	o.Out, o.DataDir, o.CommandLine = f.out, f.dataDir, os.Args
 	w.attach(&o)
 	unhook := context.AfterFunc(ctx, func() {
@@ -166,7 +170,11 @@ func execute(cmd *cobra.Command, f runFlags, plan live.Plan, o harness.Options) 
 	})
 	outcome, err := harness.Run(ctx, o)
 	unhook()
-	if err != nil {
+	w.leaveTerminal()
+	if err == nil {
+		w.finish(string(outcome.Manifest.Verdict), outcome.Dir)
+	} else {
+		w.finish("failed", "")
 		err = errors.Join(err, signalExit(signalled()))
 	}
 	return outcome, signalled(), err

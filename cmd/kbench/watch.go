@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"kbench/harness"
@@ -12,18 +17,58 @@ import (
 
 // watch shows a run while it goes on, to whom the flags say.
 type watch struct {
-	board *live.Board
-	view  *live.View // nil where --quiet was given
-	quiet bool
+	board  *live.Board
+	view   *live.View   // nil where --quiet was given
+	server *live.Server // nil without --serve
 }
 
-// startWatch starts the views. close must be called.
-func startWatch(cmd *cobra.Command, plan live.Plan, quiet bool) *watch {
-	w := &watch{board: live.NewBoard(plan), quiet: quiet}
-	if !quiet {
+// watchFlags are the flags of commands that run cells.
+type watchFlags struct {
+	quiet bool
+	serve string
+}
+
+func (f *watchFlags) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	fl.StringVar(&f.serve, "serve", "", "show the run as a web page with charts, and as Prometheus metrics at /metrics, on host:port (port 0: a free one)")
+}
+
+// startWatch starts the views. close must be called. An address that cannot be
+// had is bad input.
+func startWatch(cmd *cobra.Command, plan live.Plan, f watchFlags) (*watch, error) {
+	w := &watch{board: live.NewBoard(plan)}
+	if cmd.Flags().Changed("serve") {
+		var err error
+		if w.server, err = live.Serve(f.serve, w.board); err != nil {
+			return nil, badInput(fmt.Errorf("--serve %w", err))
+		}
+		w.announce(cmd.ErrOrStderr(), f)
+	}
+	if !f.quiet {
 		w.view = live.NewView(cmd.ErrOrStderr(), liveTerminal(os.Stderr, os.Getenv), w.board)
 	}
-	return w
+	return w, nil
+}
+
+// announce says where the page is. With --quiet it is said where nobody could
+// know it otherwise.
+func (w *watch) announce(stderr io.Writer, f watchFlags) {
+	if w.server.Exposed() {
+		_, _ = fmt.Fprintf(stderr, "warning: --serve %s: whoever reaches this address can watch the run; 127.0.0.1 is for this machine alone\n", f.serve)
+	}
+	if !f.quiet || strings.HasSuffix(f.serve, ":0") {
+		_, _ = fmt.Fprintf(stderr, "live page: %s\n", w.server.URL())
+	}
+}
+
+// finish tells those who watch how the run ended. dir is its folder, empty
+// where none was written.
+func (w *watch) finish(verdict, dir string) {
+	r := live.Result{Verdict: verdict}
+	if path, err := filepath.Abs(filepath.Join(dir, "report.html")); err == nil && dir != "" {
+		r.Report = path
+	}
+	w.board.Finish(r)
 }
 
 // attach has a run tell the board.
@@ -31,6 +76,14 @@ func (w *watch) attach(o *harness.Options) { o.Say, o.Progress = w.board.Line, w
 
 // close ends the views. It may be called again.
 func (w *watch) close() {
+	w.leaveTerminal()
+	if w.server != nil {
+		w.server.Close()
+	}
+}
+
+// leaveTerminal ends the view on stderr, which may be used by others then.
+func (w *watch) leaveTerminal() {
 	if w.view != nil {
 		w.view.Close()
 	}

@@ -125,3 +125,11 @@ func (b *Board) Items(seq int64, limit int) (items []Item, forgotten int64) {
 	defer b.mu.Unlock()
 	return b.log.after(seq, limit)
 }
+
+// hearTrials calls f for each trial that ends from now on, on a goroutine that
+// measures: f must not block.
+func (b *Board) hearTrials(f func(harness.Progress)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.onTrial = append(b.onTrial, f)
+}
