@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"mkrun": makeRun,
 			"lines": countLines,
 			"plant": plantLoss,
+			"blank": blankHistory,
 		},
 		RequireExplicitExec: true,
 	})
@@ -76,6 +77,16 @@ func plantLoss(ts *testscript.TestScript, _ bool, args []string) {
 		Operations: []checker.Operation{{Kind: checker.CreateTopic, Topic: "lost", Partitions: 1, Outcome: checker.Acknowledged}},
 		Views:      []checker.View{{Broker: 1}, {Broker: 2}},
 	}))
+}
+
+// blankHistory writes a run whose history was lost: blank OUT, or what brokers
+// served in the end was lost too: blank OUT all.
+func blankHistory(ts *testscript.TestScript, _ bool, args []string) {
+	h := checker.History{Views: []checker.View{{Broker: 1, Topics: []checker.Topic{{Name: "a", Partitions: []checker.Partition{{Leader: 1}}}}}}}
+	if len(args) > 1 {
+		h.Views = nil
+	}
+	ts.Check(writeRun(ts.MkAbs(args[0]), h))
 }
 
 func writeRun(out string, h checker.History) error {

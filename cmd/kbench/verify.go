@@ -61,7 +61,11 @@ func verifyRun(w io.Writer, r *results.Run) error {
 			continue
 		}
 		for _, res := range checker.Check(h) {
-			say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
+			faults := res.Faults
+			if len(faults) == 0 && res.Name == "acknowledged" && res.Looked == 0 {
+				faults = []string{"every cell creates partitions, so that one without an acknowledged operation proves nothing"}
+			}
+			say(len(faults) == 0, "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(faults, "; "))))
 		}
 	}
 	if histories == 0 {

@@ -26,8 +26,17 @@ const (
 // acknowledged replays what clients were told onto what brokers serve.
 func acknowledged(h History) Result {
 	r := Result{Name: "acknowledged"}
-	if len(h.Operations) == 0 {
-		return r
+	if !slices.ContainsFunc(h.Operations, func(op Operation) bool { return op.Outcome == Acknowledged }) {
+		// Topics come from operations only: where brokers serve some, the
+		// history of these was lost, and an empty one must not pass for them.
+		for _, v := range h.Views {
+			if len(v.Topics) > 0 {
+				r.fault("broker %d serves %d topics and the history holds no acknowledged operation", v.Broker, len(v.Topics))
+			}
+		}
+		if len(h.Operations) == 0 || len(r.Faults) > 0 {
+			return r
+		}
 	}
 	if len(h.Views) == 0 {
 		r.fault("no broker's final metadata was read, so that %d operations cannot be judged", len(h.Operations))

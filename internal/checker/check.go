@@ -40,7 +40,8 @@ func (v Verdict) OK() bool {
 
 // Check judges a history by every invariant:
 //
-//   - acknowledged: each acknowledged change is in every broker's final view
+//   - acknowledged: each acknowledged change is in every broker's final view,
+//     and where views hold topics there is an acknowledged change
 //   - equal-images: all brokers serve the same metadata in the end
 //   - one-leader: a leader epoch of a partition has one leader only
 //   - epochs-forward: what one process serves never goes back in leader epoch

@@ -90,6 +90,12 @@ func TestPlantedFaults(t *testing.T) {
 				h.Views[i].Topics[1].ID = id(9)
 			}
 		}, []string{"acknowledged"}, `"again" was acknowledged with id`},
+		"no history": {func(h *History) { h.Operations = nil }, []string{"acknowledged"}, "broker 1 serves 3 topics and the history holds no acknowledged operation"},
+		"no answer at all": {func(h *History) {
+			for i := range h.Operations {
+				h.Operations[i].Outcome = Unknown
+			}
+		}, []string{"acknowledged"}, "the history holds no acknowledged operation"},
 		"no view":      {func(h *History) { h.Views = nil }, []string{"acknowledged"}, "no broker's final metadata was read"},
 		"a stale view": {func(h *History) { h.Views[1].Topics[1].Partitions[0].LeaderEpoch = 7 }, []string{"equal-images"}, "again differs: partition 0 leader 2 epoch 0"},
 		"another ISR":  {func(h *History) { h.Views[1].Topics[0].Partitions[1].ISR = []kafka.BrokerID{1} }, []string{"equal-images"}, "isr [1]"},
