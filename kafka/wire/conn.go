@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl"
 
 	"kbench/kafka"
 )
@@ -35,6 +37,11 @@ type DialOptions struct {
 	// dials TCP.
 	Dial             func(ctx context.Context, network, addr string) (net.Conn, error)
 	MaxResponseBytes int // a larger response breaks the connection
+	// TLS encrypts the connection; its ServerName is the host dialled where it
+	// is empty. Nil leaves it plain.
+	TLS *tls.Config
+	// SASL authenticates before the first request; nil does not.
+	SASL sasl.Mechanism
 }
 
 // Conn is one raw connection to a Kafka node. Requests are pipelined: any
@@ -63,12 +70,21 @@ type call struct {
 	reply chan []byte // capacity 1: the body after the correlation id
 }
 
-// Dial connects to addr (host:port). ctx bounds the dialling only.
+// Dial connects to addr (host:port) and authenticates where o says so. ctx
+// bounds that only.
 func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
-	dial := o.Dial
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
+	c, err := connect(ctx, addr, o)
+	if err != nil || o.SASL == nil {
+		return c, err
 	}
+	if err := c.authenticate(ctx, o.SASL); err != nil {
+		_ = c.Close() // the reason is the exchange's
+		return nil, err
+	}
+	return c, nil
+}
+
+func connect(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	if o.ClientID == "" {
 		o.ClientID = "kbench"
 	}
@@ -78,7 +94,7 @@ func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	if len(o.ClientID) > math.MaxInt16 {
 		return nil, fmt.Errorf("connect to %s: client id of %d bytes, at most %d fit", addr, len(o.ClientID), math.MaxInt16)
 	}
-	nc, err := dial(ctx, "tcp", addr)
+	nc, err := o.open(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
@@ -92,6 +108,34 @@ func Dial(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	}
 	go c.readLoop()
 	return c, nil
+}
+
+// open gives the transport: as o dials it, encrypted where o says so.
+func (o DialOptions) open(ctx context.Context, addr string) (net.Conn, error) {
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	nc, err := dial(ctx, "tcp", addr)
+	if err != nil || o.TLS == nil {
+		return nc, err
+	}
+	cfg := o.TLS
+	if cfg.ServerName == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			_ = nc.Close() // it was never used
+			return nil, err
+		}
+		cfg = cfg.Clone()
+		cfg.ServerName = host
+	}
+	tc := tls.Client(nc, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		_ = nc.Close() // the handshake says why
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return tc, nil
 }
 
 // Request sends req at the version its caller set and waits for the response.

@@ -132,6 +132,11 @@ func decodeBody(h requestHeader, b []byte) (body kmsg.Request, err error) {
 			return nil, err
 		}
 	}
+	if swapsStopReplica(h.key, h.version) {
+		if b, err = stopReplicaIn(b); err != nil {
+			return nil, err
+		}
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			body, err = nil, fmt.Errorf("decode panicked: %v", r)
@@ -159,7 +164,7 @@ func appendRequest(dst []byte, req kmsg.Request, correlationID int32, clientID s
 	if req.IsFlexible() {
 		dst = append(dst, 0)
 	}
-	dst = req.AppendTo(dst)
+	dst = appendBody(dst, req)
 	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,7 +60,7 @@ type API struct {
 // ServerConfig configures a server. Zero values of the bounds take the
 // defaults above; none of them may be negative.
 type ServerConfig struct {
-	APIs            []API         // each key once, and not ApiVersions (18), which the server answers
+	APIs            []API         // each key once, and not ApiVersions (18), nor with SASL 17 and 36: the server answers them
 	Listener        string        // name handed to handlers, for example PLAINTEXT
 	MaxConnections  int           // further clients are closed at once
 	MaxRequestBytes int           // a larger frame closes its connection before it is read
@@ -69,6 +70,12 @@ type ServerConfig struct {
 	// finalized features; nil adds nothing. It is called on connections'
 	// goroutines.
 	Features func(*kmsg.ApiVersionsResponse)
+	// TLS encrypts every connection; nil leaves them plain. A verified client
+	// certificate makes its subject the principal (RFC 2253 order), unless
+	// SASL names one.
+	TLS *tls.Config
+	// SASL makes clients authenticate first; nil asks nothing of them.
+	SASL *SASL
 }
 
 // Server serves the APIs of its configuration on any number of listeners.
@@ -98,6 +105,10 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	cfg.MaxRequestBytes = orDefault(cfg.MaxRequestBytes, DefaultMaxRequestBytes)
 	cfg.IdleTimeout = orDefault(cfg.IdleTimeout, DefaultIdleTimeout)
 	apis, versions, err := indexAPIs(cfg.APIs)
+	if err == nil && cfg.SASL != nil {
+		err = cfg.SASL.check()
+		versions = listSASL(versions)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("wire server %s: %w", cfg.Listener, err)
 	}

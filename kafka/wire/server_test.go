@@ -444,6 +444,7 @@ func TestNewServerRefuses(t *testing.T) {
 		"version unknown": {APIs: []API{{Key: 3, MaxVersion: 1000, Handle: echoMetadata}}},
 		"twice":           {APIs: []API{metadataAPI(echoMetadata), metadataAPI(echoMetadata)}},
 		"negative bound":  {MaxConnections: -1},
+		"SASL of nothing": {SASL: &SASL{}},
 	} {
 		if _, err := NewServer(cfg); err == nil {
 			t.Errorf("%s: no error", name)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +12,18 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka/access"
 )
 
 // maxKeptBuffer bounds the response buffer a connection keeps between
 // requests.
 const maxKeptBuffer = 1 << 20
+
+// handshakeTimeout bounds a TLS handshake.
+const handshakeTimeout = 10 * time.Second
 
 // serverConn is one accepted connection: readLoop fills queue, run empties it.
 type serverConn struct {
@@ -26,13 +34,17 @@ type serverConn struct {
 	cancel    context.CancelFunc
 	busy      atomic.Int32 // requests read and not yet answered
 	principal string
+	auth      authentication
 }
 
 func newServerConn(s *Server, nc net.Conn) *serverConn {
 	ctx, cancel := context.WithCancel(s.ctx)
+	if s.cfg.TLS != nil {
+		nc = tls.Server(nc, s.cfg.TLS)
+	}
 	return &serverConn{
 		srv: s, nc: nc, queue: make(chan []byte, maxQueuedRequests),
-		ctx: ctx, cancel: cancel, principal: "User:ANONYMOUS",
+		ctx: ctx, cancel: cancel, principal: access.Anonymous, auth: authentication{sasl: s.cfg.SASL},
 	}
 }
 
@@ -69,6 +81,13 @@ func (c *serverConn) logClosed(err error) {
 // idle for too long, or the server closes.
 func (c *serverConn) readLoop() {
 	defer close(c.queue)
+	if err := c.shakeHands(); err != nil {
+		c.cancel()
+		if c.srv.ctx.Err() == nil && !isDisconnect(err) {
+			c.logClosed(err)
+		}
+		return
+	}
 	r := bufio.NewReaderSize(c.nc, 16<<10)
 	for {
 		err := c.awaitFrame(r)
@@ -86,6 +105,24 @@ func (c *serverConn) readLoop() {
 		}
 		return
 	}
+}
+
+// shakeHands ends the TLS handshake before the first frame, and takes the
+// principal of a client's certificate.
+func (c *serverConn) shakeHands() error {
+	tc, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, handshakeTimeout)
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("TLS handshake: %w", err)
+	}
+	if chains := tc.ConnectionState().VerifiedChains; len(chains) > 0 {
+		c.principal = "User:" + chains[0][0].Subject.String()
+	}
+	return nil
 }
 
 // awaitFrame waits for the first byte of a frame, and allows the frame the
@@ -135,7 +172,7 @@ func (c *serverConn) answerAll() error {
 	for frame := range c.queue {
 		var err error
 		if out, err = c.answer(out[:0], frame); err != nil {
-			return err
+			return errors.Join(err, c.refuse(out, err))
 		}
 		c.busy.Add(-1)
 		if err := c.write(out); err != nil {
@@ -148,6 +185,19 @@ func (c *serverConn) answerAll() error {
 	return nil
 }
 
+// refuse sends the answer that says why authentication failed, after a moment.
+// Other errors have no answer.
+func (c *serverConn) refuse(out []byte, err error) error {
+	if !errors.Is(err, errRefused) {
+		return nil
+	}
+	select {
+	case <-time.After(failedAuthenticationDelay):
+	case <-c.ctx.Done():
+	}
+	return c.write(out)
+}
+
 // answer appends the answer to one frame. An error closes the connection.
 func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	h, rest, err := parseHeader(frame)
@@ -156,6 +206,12 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	}
 	if h.key == keyAPIVersions {
 		return c.srv.answerAPIVersions(out, h, rest)
+	}
+	if !c.auth.serves(h.key) {
+		return out, fmt.Errorf("request key %d from client %q before it has authenticated", h.key, h.clientID)
+	}
+	if c.auth.sasl != nil && (h.key == keySaslHandshake || h.key == keySaslAuthenticate) {
+		return c.authenticate(out, h, rest)
 	}
 	api, ok := c.srv.apis[h.key]
 	if !ok {
@@ -188,6 +244,34 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	}
 	resp.SetVersion(h.version)
 	return appendResponse(out, resp, h.correlationID), nil
+}
+
+// authenticate answers the two requests of an exchange. An error with
+// errRefused comes with the answer that tells it.
+func (c *serverConn) authenticate(out []byte, h requestHeader, rest []byte) ([]byte, error) {
+	if h.version < 0 || h.version > kmsg.RequestForKey(h.key).MaxVersion() {
+		return out, fmt.Errorf("request key %d version %d from client %q is not served", h.key, h.version, h.clientID)
+	}
+	body, err := decodeBody(h, rest)
+	if err != nil {
+		return out, fmt.Errorf("request key %d version %d from client %q: %w", h.key, h.version, h.clientID, err)
+	}
+	var resp kmsg.Response
+	switch req := body.(type) {
+	case *kmsg.SASLHandshakeRequest:
+		resp, err = c.auth.handshake(req)
+	case *kmsg.SASLAuthenticateRequest:
+		var principal string
+		resp, principal, err = c.auth.authenticate(req)
+		if principal != "" {
+			c.principal = principal
+		}
+	}
+	if resp == nil {
+		return out, err
+	}
+	resp.SetVersion(h.version)
+	return appendResponse(out, resp, h.correlationID), err
 }
 
 // write sends one answer. A client that left is no error: readLoop sees it.

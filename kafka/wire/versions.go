@@ -40,6 +40,17 @@ func indexAPIs(apis []API) (map[int16]API, []kmsg.ApiVersionsResponseApiKey, err
 	return byKey, versions, nil
 }
 
+// listSASL adds the two requests that the server answers itself where clients
+// authenticate, in place of what handlers say of them.
+func listSASL(versions []kmsg.ApiVersionsResponseApiKey) []kmsg.ApiVersionsResponseApiKey {
+	versions = slices.DeleteFunc(versions, func(k kmsg.ApiVersionsResponseApiKey) bool {
+		return k.ApiKey == keySaslHandshake || k.ApiKey == keySaslAuthenticate
+	})
+	versions = append(versions, apiKey(keySaslHandshake, 0, 1), apiKey(keySaslAuthenticate, 0, 2))
+	slices.SortFunc(versions, func(a, b kmsg.ApiVersionsResponseApiKey) int { return cmp.Compare(a.ApiKey, b.ApiKey) })
+	return versions
+}
+
 func apiKey(key, minVersion, maxVersion int16) kmsg.ApiVersionsResponseApiKey {
 	k := kmsg.NewApiVersionsResponseApiKey()
 	k.ApiKey, k.MinVersion, k.MaxVersion = key, minVersion, maxVersion
