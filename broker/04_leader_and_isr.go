@@ -23,8 +23,19 @@ func (p *zkPlane) handleLeaderAndISR(_ context.Context, r *wire.Request) (kmsg.R
 		return resp, nil
 	}
 	var changes []replica.Change
+	for i := range req.PartitionStates { // before version 2
+		s := &req.PartitionStates[i]
+		t := kmsg.LeaderAndISRRequestTopicState{Topic: s.Topic}
+		changes = append(changes, p.answerState(resp, &t, s)...)
+	}
 	for i := range req.TopicStates {
 		t := &req.TopicStates[i]
+		if req.Version < 5 { // and its answer is by name
+			for j := range t.PartitionStates {
+				changes = append(changes, p.answerState(resp, t, &t.PartitionStates[j])...)
+			}
+			continue
+		}
 		rt := kmsg.NewLeaderAndISRResponseTopic()
 		rt.TopicID = t.TopicID
 		rt.Partitions = make([]kmsg.LeaderAndISRResponseTopicPartition, 0, len(t.PartitionStates))
@@ -45,6 +56,19 @@ func (p *zkPlane) handleLeaderAndISR(_ context.Context, r *wire.Request) (kmsg.R
 	}
 	p.b.replicas.Apply(p.b.now(), changes)
 	return resp, nil
+}
+
+// answerState gives the change of one partition, none where it is refused, and
+// adds the partition to an answer before version 5.
+func (p *zkPlane) answerState(resp *kmsg.LeaderAndISRResponse, t *kmsg.LeaderAndISRRequestTopicState, s *kmsg.LeaderAndISRRequestTopicPartition) []replica.Change {
+	code := p.acceptState(t, s)
+	part := kmsg.NewLeaderAndISRResponseTopicPartition()
+	part.Topic, part.Partition, part.ErrorCode = t.Topic, s.Partition, int16(code)
+	resp.Partitions = append(resp.Partitions, part)
+	if code != kafka.None {
+		return nil
+	}
+	return []replica.Change{{Topic: t.Topic, Partition: s.Partition, State: stateOfISR(s)}}
 }
 
 // acceptState says whether one partition's state applies here: it must name

@@ -19,20 +19,17 @@ func (p *zkPlane) handleStopReplica(_ context.Context, r *wire.Request) (kmsg.Re
 	resp := req.ResponseKind().(*kmsg.StopReplicaResponse)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	epoch := req.ControllerEpoch
-	if req.Version == 4 {
-		// kmsg reads the controller epoch and the flag before it in the wrong
-		// order, and the epoch cannot be told from what it gives; leader
-		// epochs fence each partition all the same.
-		epoch = int32(p.controllerEpoch)
-	}
-	if code := p.fence(req.ControllerID, epoch, req.BrokerEpoch); code != kafka.None {
+	if code := p.fence(req.ControllerID, req.ControllerEpoch, req.BrokerEpoch); code != kafka.None {
 		resp.ErrorCode = int16(code)
 		return resp, nil
 	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		for _, part := range t.Partitions { // before version 3
+		if req.Version == 0 {
+			p.stopReplica(resp, t.Topic, t.Partition, kafka.NoEpoch, req.DeletePartitions)
+			continue
+		}
+		for _, part := range t.Partitions { // versions 1 and 2
 			p.stopReplica(resp, t.Topic, part, kafka.NoEpoch, req.DeletePartitions)
 		}
 		for _, s := range t.PartitionStates {

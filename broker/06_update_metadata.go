@@ -57,8 +57,12 @@ func (p *zkPlane) handleUpdateMetadata(_ context.Context, r *wire.Request) (kmsg
 // went with their topics.
 func mergeMetadata(d *metadata.Delta, req *kmsg.UpdateMetadataRequest) (removed int, err error) {
 	mergeBrokers(d, req.LiveBrokers)
-	for i := range req.TopicStates {
-		t := &req.TopicStates[i]
+	topics := req.TopicStates
+	if len(req.PartitionStates) > 0 {
+		topics = groupByTopic(req.PartitionStates)
+	}
+	for i := range topics {
+		t := &topics[i]
 		n, err := mergeTopic(d, t)
 		if err != nil {
 			return removed, fmt.Errorf("topic %s: %w", t.Topic, err)
@@ -66,6 +70,22 @@ func mergeMetadata(d *metadata.Delta, req *kmsg.UpdateMetadataRequest) (removed 
 		removed += n
 	}
 	return removed, nil
+}
+
+// groupByTopic gives the partitions of versions 0 to 4 as later ones have them.
+func groupByTopic(states []kmsg.UpdateMetadataRequestTopicPartition) []kmsg.UpdateMetadataRequestTopicState {
+	var topics []kmsg.UpdateMetadataRequestTopicState
+	at := map[string]int{}
+	for _, s := range states {
+		i, ok := at[s.Topic]
+		if !ok {
+			i = len(topics)
+			at[s.Topic] = i
+			topics = append(topics, kmsg.UpdateMetadataRequestTopicState{Topic: s.Topic})
+		}
+		topics[i].PartitionStates = append(topics[i].PartitionStates, s)
+	}
+	return topics
 }
 
 // mergeTopic puts the partitions of one topic. The controller deletes topics
@@ -147,12 +167,23 @@ func brokerOfUpdate(l *kmsg.UpdateMetadataRequestLiveBroker) metadata.Broker {
 	if l.Rack != nil {
 		b.Rack = *l.Rack
 	}
+	if len(l.Endpoints) == 0 && l.Host != "" { // version 0
+		b.Endpoints = []kafka.Endpoint{{Listener: securityProtocolNames[0], Host: l.Host, Port: uint16(l.Port)}}
+		b.SecurityProtocols = []int16{0}
+	}
 	for _, e := range l.Endpoints {
-		b.Endpoints = append(b.Endpoints, kafka.Endpoint{Listener: e.ListenerName, Host: e.Host, Port: uint16(e.Port)})
+		name := e.ListenerName
+		if p := int(e.SecurityProtocol); name == "" && p >= 0 && p < len(securityProtocolNames) {
+			name = securityProtocolNames[p] // before version 3
+		}
+		b.Endpoints = append(b.Endpoints, kafka.Endpoint{Listener: name, Host: e.Host, Port: uint16(e.Port)})
 		b.SecurityProtocols = append(b.SecurityProtocols, e.SecurityProtocol)
 	}
 	return b
 }
+
+// securityProtocolNames are Kafka's, by number.
+var securityProtocolNames = [...]string{"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}
 
 // liveBrokers gives the changed brokers that may join an ISR now.
 func liveBrokers(d *metadata.Delta) []kafka.BrokerID {

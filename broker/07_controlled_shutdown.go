@@ -35,7 +35,7 @@ func (p *zkPlane) askToLeave(ctx context.Context) error {
 		req := kmsg.NewPtrControlledShutdownRequest()
 		req.BrokerID, req.BrokerEpoch = int32(p.b.cfg.ID), int64(p.epoch())
 		var err error
-		req.Version, err = v.Pick(int16(kmsg.ControlledShutdown), 1, 3)
+		req.Version, err = v.Pick(int16(kmsg.ControlledShutdown), 0, p.cfg.Protocol.ControlledShutdown())
 		return req, err
 	})
 	if err != nil {

@@ -62,6 +62,13 @@ func (p *producerIDs) next(ctx context.Context) (int64, error) {
 }
 
 func (p *producerIDs) allocate(ctx context.Context) error {
+	if t, ok := p.b.plane.(blockTaker); ok && t.takesProducerIDs() {
+		first, length, err := t.takeProducerIDs(ctx)
+		if err == nil {
+			p.first, p.length, p.at = first, length, 0
+		}
+		return err
+	}
 	kresp, err := p.ch.request(ctx, func(wire.Versions) (kmsg.Request, error) {
 		req := kmsg.NewPtrAllocateProducerIDsRequest()
 		req.BrokerID, req.BrokerEpoch = int32(p.b.cfg.ID), int64(p.b.plane.epoch())

@@ -81,6 +81,9 @@ type partitionRef struct {
 
 // sendAlter gives one outcome for each proposal, or an error for all.
 func (b *Broker) sendAlter(ctx context.Context, proposals []*replica.Proposal) ([]replica.Outcome, error) {
+	if w, ok := b.plane.(isrWriter); ok && w.writesISR() {
+		return w.writeISR(ctx, proposals)
+	}
 	var version int16
 	kresp, err := b.alter.request(ctx, func(v wire.Versions) (kmsg.Request, error) {
 		most := int16(3)

@@ -17,7 +17,7 @@ func (p *zkPlane) fallbacks() []wire.API {
 	}
 	var apis []wire.API
 	for _, a := range []struct{ key, lowest, highest int16 }{
-		{7, 1, 3}, {19, 0, 7}, {20, 0, 6}, {37, 0, 3}, {43, 0, 2}, {56, 0, 3}, {67, 0, 0},
+		{7, 0, 3}, {19, 0, 7}, {20, 0, 6}, {37, 0, 3}, {43, 0, 2}, {45, 0, 0}, {46, 0, 0}, {56, 0, 3}, {57, 0, 1}, {67, 0, 0},
 	} {
 		apis = append(apis, wire.API{Key: a.key, MinVersion: a.lowest, MaxVersion: a.highest, Handle: handle})
 	}

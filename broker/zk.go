@@ -11,6 +11,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
@@ -28,6 +29,11 @@ type ZooKeeperConfig struct {
 	ConnectTimeout  time.Duration // zookeeper.connection.timeout.ms, 18 s as Kafka's server.properties has it
 	MaxInFlight     int           // zookeeper.max.in.flight.requests, 10
 	MaxRequestBytes int           // jute.maxbuffer of the servers; ZooKeeper's default
+
+	// Protocol is inter.broker.protocol.version, 3.9: it decides the form of the
+	// registration, the version of ControlledShutdown and AlterPartition, and
+	// whether the broker itself writes the ISRs it leads and takes producer ids.
+	Protocol ibp.Version
 
 	ShutdownTries   int           // controlled.shutdown.max.retries, 3: how often it asks in all
 	ShutdownBackoff time.Duration // controlled.shutdown.retry.backoff.ms, 5 s
@@ -47,6 +53,7 @@ type zkPlane struct {
 	cluster      atomic.Pointer[string]
 	topicConfigs configCache
 	shutdown     *channel // ControlledShutdown
+	isr          *isrNotes
 
 	// mu makes the controller's requests apply one after another and guards
 	// what they fence by.
@@ -71,7 +78,7 @@ func ZooKeeper(cfg ZooKeeperConfig) Plane {
 	if cfg.ShutdownBackoff == 0 {
 		cfg.ShutdownBackoff = 5 * time.Second
 	}
-	p := &zkPlane{cfg: cfg}
+	p := &zkPlane{cfg: cfg, isr: newISRNotes()}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
 	p.active.Store(int32(kafka.NoLeader))
 	return p
@@ -116,6 +123,9 @@ func (p *zkPlane) controllerID(img *metadata.Image) kafka.BrokerID {
 // run holds a session with the registration in it until ctx ends. After an
 // expiry it begins a new one, for as long as that takes, as Kafka does.
 func (p *zkPlane) run(ctx context.Context) error {
+	if p.writesISR() {
+		p.b.wg.Go(func() { p.propagateISR(ctx) })
+	}
 	var previous int64
 	for first := true; ; first = false {
 		s, err := p.register(ctx, previous)
@@ -229,7 +239,7 @@ func (p *zkPlane) claim(ctx context.Context, s *zk.Session) error {
 
 func (p *zkPlane) registration() zk.BrokerRegistration {
 	return zk.BrokerRegistration{
-		ID: p.b.cfg.ID, Version: 5, Endpoints: p.b.cfg.Endpoints, Rack: p.b.cfg.Rack,
+		ID: p.b.cfg.ID, Version: p.cfg.Protocol.BrokerNode(), Endpoints: p.b.cfg.Endpoints, Rack: p.b.cfg.Rack,
 		JMXPort: -1, TimestampMs: p.b.cfg.Now().UnixMilli(),
 	}
 }
@@ -253,9 +263,9 @@ func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
 
 func (p *zkPlane) apis() []wire.API {
 	return append(p.fallbacks(), []wire.API{
-		{Key: 4, MinVersion: 5, MaxVersion: 7, Handle: p.handleLeaderAndISR},
-		{Key: 5, MinVersion: 1, MaxVersion: 4, Handle: p.handleStopReplica},
-		{Key: 6, MinVersion: 6, MaxVersion: 8, Handle: p.handleUpdateMetadata},
+		{Key: 4, MinVersion: 0, MaxVersion: 7, Handle: p.handleLeaderAndISR},
+		{Key: 5, MinVersion: 0, MaxVersion: 4, Handle: p.handleStopReplica},
+		{Key: 6, MinVersion: 0, MaxVersion: 8, Handle: p.handleUpdateMetadata},
 		{Key: 44, MinVersion: 0, MaxVersion: 1, Handle: p.handleIncrementalAlterConfigs},
 	}...)
 }

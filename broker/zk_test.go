@@ -53,9 +53,11 @@ func TestControllerRequestsAreFenced(t *testing.T) {
 				t.Errorf("UpdateMetadata: %v, want %v", kafka.ErrorCode(got), c.want)
 			}
 			stop := kmsg.NewPtrStopReplicaRequest()
-			stop.Version, stop.ControllerID, stop.ControllerEpoch, stop.BrokerEpoch = 3, 1, int32(c.controller), epoch
-			if got := ask[*kmsg.StopReplicaResponse](t, p.addr(), stop).ErrorCode; got != int16(c.want) {
-				t.Errorf("StopReplica: %v, want %v", kafka.ErrorCode(got), c.want)
+			stop.ControllerID, stop.ControllerEpoch, stop.BrokerEpoch = 1, int32(c.controller), epoch
+			for _, stop.Version = range []int16{1, 2, 3, 4} {
+				if got := ask[*kmsg.StopReplicaResponse](t, p.addr(), stop).ErrorCode; got != int16(c.want) {
+					t.Errorf("StopReplica version %d: %v, want %v", stop.Version, kafka.ErrorCode(got), c.want)
+				}
 			}
 		})
 	}
