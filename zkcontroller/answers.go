@@ -1,6 +1,8 @@
 package zkcontroller
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
@@ -10,8 +12,13 @@ import (
 // requestLeaderAndISR makes the queue element of a LeaderAndIsr.
 func (c *Controller) requestLeaderAndISR(e *machine.LeaderAndISR) request {
 	head, listener := c.header(e.BrokerEpoch), c.cfg.Listener
+	build := func() kmsg.Request { return encodeLeaderAndISR(head, e, listener) }
+	if v := c.cfg.Protocol.LeaderAndISR(); v < leaderAndISRVersion {
+		req := c.oldLeaderAndISR(e, v)
+		build = func() kmsg.Request { return req }
+	}
 	return request{
-		build: func() kmsg.Request { return encodeLeaderAndISR(head, e, listener) },
+		build: build,
 		answered: func(resp kmsg.Response) {
 			if r, ok := resp.(*kmsg.LeaderAndISRResponse); ok {
 				if failed := storageErrors(e, r); len(failed) > 0 {
@@ -26,6 +33,11 @@ func (c *Controller) requestLeaderAndISR(e *machine.LeaderAndISR) request {
 // for. A request that is refused as a whole is stale: another will follow.
 func storageErrors(e *machine.LeaderAndISR, r *kmsg.LeaderAndISRResponse) []kafka.TopicPartition {
 	var failed []kafka.TopicPartition
+	for _, p := range r.Partitions { // before version 5
+		if kafka.ErrorCode(p.ErrorCode) == kafka.KafkaStorageError {
+			failed = append(failed, kafka.TopicPartition{Topic: p.Topic, Partition: p.Partition})
+		}
+	}
 	for _, t := range r.Topics {
 		for _, p := range t.Partitions {
 			if kafka.ErrorCode(p.ErrorCode) != kafka.KafkaStorageError {
@@ -50,16 +62,37 @@ func topicOfID(e *machine.LeaderAndISR, id kafka.UUID) string {
 
 // requestMetadata makes the queue element of an UpdateMetadata.
 func (c *Controller) requestMetadata(e *machine.UpdateMetadata, body *metadataBody) request {
+	if v := c.cfg.Protocol.UpdateMetadata(); v < updateMetadataVersion {
+		req := c.oldMetadata(e, v)
+		return request{build: func() kmsg.Request { return req }}
+	}
 	head := c.header(e.BrokerEpoch)
 	return request{build: func() kmsg.Request {
 		return &encoded{&kmsg.UpdateMetadataRequest{Version: updateMetadataVersion}, [][]byte{head, body.encode()}}
 	}}
 }
 
-// requestStopReplica makes the queue element of a StopReplica. Only deletions
-// have their answer looked at.
-func (c *Controller) requestStopReplica(e *machine.StopReplica) request {
-	req := c.encodeStopReplica(e)
+// requestsStopReplica makes the queue elements of a StopReplica: before version
+// 3 what is deleted needs a request of its own.
+func (c *Controller) requestsStopReplica(e *machine.StopReplica) []request {
+	version := c.cfg.Protocol.StopReplica()
+	if version >= 3 {
+		return []request{c.requestStopReplica(e, c.encodeStopReplica(e, version))}
+	}
+	var out []request
+	for _, remove := range []bool{false, true} {
+		part := *e
+		part.Partitions = slices.DeleteFunc(slices.Clone(e.Partitions), func(p machine.StopReplicaPartition) bool { return p.Delete != remove })
+		if len(part.Partitions) > 0 {
+			out = append(out, c.requestStopReplica(&part, c.oldStopReplica(&part, version, remove)))
+		}
+	}
+	return out
+}
+
+// requestStopReplica makes one of them. Only deletions have their answer looked
+// at.
+func (c *Controller) requestStopReplica(e *machine.StopReplica, req kmsg.Request) request {
 	r := request{build: func() kmsg.Request { return req }}
 	deletes := map[kafka.TopicPartition]bool{}
 	var all []kafka.TopicPartition

@@ -22,6 +22,7 @@ func (c *Controller) APIs() []wire.API {
 		{Key: 45, MinVersion: 0, MaxVersion: 0, Handle: c.handleAlterReassignments},
 		{Key: 46, MinVersion: 0, MaxVersion: 0, Handle: c.handleListReassignments},
 		{Key: 56, MinVersion: 0, MaxVersion: 3, Handle: c.handleAlterPartition},
+		{Key: 57, MinVersion: 0, MaxVersion: 1, Handle: c.handleUpdateFeatures},
 		{Key: 67, MinVersion: 0, MaxVersion: 0, Handle: c.handleAllocateProducerIDs},
 	}
 }

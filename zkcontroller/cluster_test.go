@@ -109,11 +109,13 @@ type testBroker struct {
 	ctlr   int32
 	cepoch int32
 	live   []int32
+	ports  map[int32]int
 	meta   map[kafka.TopicPartition]kmsg.UpdateMetadataRequestTopicPartition
 	roles  map[kafka.TopicPartition]kmsg.LeaderAndISRRequestTopicPartition
 	names  map[[16]byte]string
 	log    []string
-	broken bool // answers nothing
+	broken bool                          // answers nothing
+	failed map[kafka.TopicPartition]bool // replicas in a directory that failed
 }
 
 // start brings up a broker; a candidate runs a controller too.
@@ -126,7 +128,7 @@ func (c *cluster) start(id kafka.BrokerID, candidate bool, tune ...func(*Config)
 	}
 	apis := []wire.API{
 		{Key: 4, MinVersion: 0, MaxVersion: 7, Handle: b.leaderAndISR},
-		{Key: 5, MinVersion: 0, MaxVersion: 3, Handle: b.stopReplica},
+		{Key: 5, MinVersion: 0, MaxVersion: 4, Handle: b.stopReplica},
 		{Key: 6, MinVersion: 0, MaxVersion: 8, Handle: b.updateMetadata},
 	}
 	if candidate {
@@ -217,8 +219,14 @@ func (b *testBroker) leaderAndISR(ctx context.Context, r *wire.Request) (kmsg.Re
 	for _, t := range req.TopicStates {
 		b.names[t.TopicID] = t.Topic
 		for _, p := range t.PartitionStates {
-			b.roles[kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}] = p
-			n++
+			tp := kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}
+			if n++; b.failed[tp] {
+				rp := kmsg.NewLeaderAndISRResponseTopicPartition()
+				rp.Partition, rp.ErrorCode = p.Partition, int16(kafka.KafkaStorageError)
+				resp.Topics = append(resp.Topics, kmsg.LeaderAndISRResponseTopic{TopicID: t.TopicID, Partitions: []kmsg.LeaderAndISRResponseTopicPartition{rp}})
+				continue
+			}
+			b.roles[tp] = p
 		}
 	}
 	b.log = append(b.log, fmt.Sprintf("LeaderAndIsr %d", n))
@@ -238,9 +246,10 @@ func (b *testBroker) updateMetadata(ctx context.Context, r *wire.Request) (kmsg.
 		return resp, nil
 	}
 	b.seen(req.ControllerID, req.ControllerEpoch)
-	b.live = nil
+	b.live, b.ports = nil, map[int32]int{}
 	for _, l := range req.LiveBrokers {
 		b.live = append(b.live, l.ID)
+		b.ports[l.ID] = int(l.Endpoints[0].Port)
 	}
 	n := 0
 	for _, t := range req.TopicStates {
@@ -291,6 +300,10 @@ func (b *testBroker) leader(topic string, p int32) (leader, epoch int32, isr []i
 	}
 	return m.Leader, m.LeaderEpoch, m.ISR
 }
+
+// port gives where another broker listens, as far as this one knows. The caller
+// holds mu.
+func (b *testBroker) port(id int32) int { return b.ports[id] }
 
 func (b *testBroker) controllerSeen() (id, epoch int32) {
 	b.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 )
 
 // Config is a candidate. ID and Servers must be set; every other zero value is
@@ -24,6 +25,13 @@ type Config struct {
 	UnfencedWrites  bool          // true is Kafka before 2.1
 	PerPartition    bool          // true is Kafka before 1.1: one request for each partition
 	MaxRequestBytes int           // jute.maxbuffer of the servers; 1 MiB less one
+
+	// Protocol is inter.broker.protocol.version, 3.9: it decides the versions of
+	// the requests to brokers, topic ids and who writes ISRs.
+	Protocol ibp.Version
+	// NoBrokerEpochs is Kafka before 2.2 (KIP-380): requests carry no broker
+	// epoch, and a broker that comes back between two looks is not noticed.
+	NoBrokerEpochs bool
 
 	Listener      string        // inter.broker.listener.name, or that of the control plane; PLAINTEXT
 	SocketTimeout time.Duration // controller.socket.timeout.ms, 30 s
@@ -78,6 +86,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.MaxInFlight < 0 || c.MaxRequestBytes < 0 {
 		errs = append(errs, errors.New("MaxInFlight and MaxRequestBytes must not be negative"))
+	}
+	if !c.Protocol.BrokerEpochs() {
+		c.NoBrokerEpochs = true
 	}
 	if c.Listener == "" {
 		c.Listener = "PLAINTEXT"

@@ -55,8 +55,8 @@ func New(cfg Config) (*Controller, error) {
 		ID: cfg.ID, Dedicated: cfg.Dedicated, MaxRequestBytes: limit,
 		DefaultPartitions: cfg.DefaultPartitions, DefaultReplication: cfg.DefaultReplication,
 		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition,
-		ImbalancePercent: cfg.ImbalancePercent,
-		Rand:             rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.ID))),
+		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, NoBrokerEpochs: cfg.NoBrokerEpochs,
+		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.ID))),
 	})
 	c.balance = time.NewTimer(time.Hour)
 	c.balance.Stop()
@@ -201,6 +201,10 @@ func inputOf(e zk.Event) machine.Input {
 		return nil
 	case zk.ISRChangesPath:
 		return machine.ISRNotified{}
+	case zk.LogDirEventsPath:
+		return machine.LogDirNotified{}
+	case zk.ConfigChangesPath:
+		return machine.ConfigChanged{}
 	}
 	if tp, ok := zk.PartitionOfPath(e.Path); ok {
 		return machine.ReassignISRChanged{Partition: tp}

@@ -2,11 +2,16 @@ package zkcontroller
 
 import (
 	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 	"kbench/zkcontroller/machine"
 )
 
@@ -83,6 +88,73 @@ func TestEncodersMatchKmsg(t *testing.T) {
 	if b := c.requestMetadata(empty, &metadataBody{of: empty}).build().AppendTo(nil); !bytes.Equal(b, wantUM.AppendTo(nil)) {
 		t.Errorf("empty UpdateMetadata: %x", b)
 	}
+}
+
+// The bodies of every version are those of Kafka 3.9.2's own classes for the
+// same values.
+func TestEncodersMatchKafka(t *testing.T) {
+	st := machine.LeaderISR{Leader: 1, LeaderEpoch: 4, ControllerEpoch: 8, Version: 6, Recovery: kafka.Recovering, ISR: []kafka.BrokerID{1, 2}}
+	gone := machine.LeaderISR{Leader: -2, LeaderEpoch: -2}
+	reps := []kafka.BrokerID{1, 2, 200000}
+	brokers := sampleBrokers()
+	lisr := &machine.LeaderAndISR{Broker: 2, BrokerEpoch: 8, Leaders: brokers[:1], Partitions: []machine.LeaderAndISRPartition{
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 0, State: st, Assignment: machine.Assignment{Replicas: reps, Adding: reps[:1], Removing: reps[1:]}, IsNew: true},
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 300, State: st, Assignment: machine.Assignment{Replicas: reps}},
+		{Topic: "b", TopicID: kafka.UUID{2}, Partition: 1, State: st, Assignment: machine.Assignment{Replicas: reps}},
+	}}
+	um := &machine.UpdateMetadata{Broker: 1, BrokerEpoch: 7, Live: brokers, Partitions: []machine.MetadataPartition{
+		{Topic: "a", TopicID: kafka.UUID{1}, Partition: 0, State: st, Replicas: reps, Offline: reps[:1]},
+		{Topic: "b", TopicID: kafka.UUID{2}, Partition: 5, State: gone, Replicas: reps},
+	}}
+	stop := &machine.StopReplica{Broker: 2, BrokerEpoch: 8, Partitions: []machine.StopReplicaPartition{
+		{Topic: "a", Partition: 0, LeaderEpoch: 4}, {Topic: "a", Partition: 300, LeaderEpoch: -2}, {Topic: "b", Partition: 1, LeaderEpoch: 5, Delete: true},
+	}}
+	golden := kafkaRequests(t)
+	seen := map[string]bool{}
+	check := func(name string, r request) {
+		t.Helper()
+		req := r.build()
+		name = fmt.Sprintf("%s %d", name, req.GetVersion())
+		seen[name] = true
+		if got := hex.EncodeToString(req.AppendTo(nil)); got != golden[name] {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, golden[name])
+		}
+	}
+	for _, level := range []string{"0.8.2", "0.9.0", "0.10.0", "0.10.2", "1.0", "2.2", "2.4-IV0", "2.4", "2.6", "2.8", "3.2", "3.4", "3.9"} {
+		v, err := ibp.Parse(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Controller{cfg: Config{ID: 3, Listener: "PLAINTEXT", Protocol: v}, epoch: 9}
+		check("LeaderAndIsr", c.requestLeaderAndISR(lisr))
+		check("UpdateMetadata", c.requestMetadata(um, &metadataBody{of: um}))
+		rs := c.requestsStopReplica(stop)
+		if len(rs) == 1 {
+			check("StopReplica", rs[0])
+			continue
+		}
+		check("StopReplicaKeep", rs[0])
+		check("StopReplicaDelete", rs[1])
+	}
+	for name := range golden {
+		if !seen[name] {
+			t.Errorf("%s was not tried", name)
+		}
+	}
+}
+
+func kafkaRequests(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/kafka_3.9.2_requests.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		out[f[0]+" "+f[1]] = f[2]
+	}
+	return out
 }
 
 func TestSharedMetadataBody(t *testing.T) {

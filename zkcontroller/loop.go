@@ -147,7 +147,9 @@ func (c *Controller) apply(ctx context.Context, effects []machine.Effect) {
 			}
 			c.send(e.Broker, c.requestMetadata(e, shared))
 		case *machine.StopReplica:
-			c.send(e.Broker, c.requestStopReplica(e))
+			for _, r := range c.requestsStopReplica(e) {
+				c.send(e.Broker, r)
+			}
 		case *machine.AddBroker:
 			c.addSender(e.Broker)
 		case *machine.RemoveBroker:

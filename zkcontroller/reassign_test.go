@@ -49,7 +49,7 @@ func (c *cluster) grow(topic string, p int32, isr ...int32) {
 
 func (c *cluster) assignment(topic string, p int32) zk.Assignment {
 	c.t.Helper()
-	r := c.zk.Do(c.t.(*testing.T).Context(), zk.Get(zk.TopicPath(topic)))
+	r := c.zk.Do(c.t.Context(), zk.Get(zk.TopicPath(topic)))
 	if r.Err != nil {
 		c.t.Fatal(r.Err)
 	}

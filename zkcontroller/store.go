@@ -66,6 +66,18 @@ func (s *store) dispatch(ctx context.Context, b machine.Batch) error {
 		return s.removeTopics(ctx, b)
 	case *machine.ClearNotes:
 		return s.clearNotes(ctx, b)
+	case *machine.ReadNotes:
+		return s.readNotes(ctx, b)
+	case *machine.RemoveNotes:
+		return s.removeNotes(ctx, b)
+	case *machine.ReadConfigChanges:
+		return s.readConfigChanges(ctx, b)
+	case *machine.ReadBrokerConfigs:
+		return s.readBrokerConfigs(ctx, b)
+	case *machine.ReadFeature:
+		return s.readFeature(ctx, b)
+	case *machine.WriteFeature:
+		return s.writeFeature(ctx, b)
 	case *machine.ReadPreferred:
 		return s.readPreferred(ctx, b)
 	case *machine.RemovePreferred:
@@ -79,11 +91,7 @@ func (s *store) dispatch(ctx context.Context, b machine.Batch) error {
 	case *machine.WriteProducerIDs:
 		return s.writeProducerIDs(ctx, b)
 	case *machine.EnsureFeature:
-		r := s.session.Do(ctx, zk.Create(zk.FeaturePath, zk.EncodeFeature()).Fenced(s.fence))
-		if errors.Is(r.Err, zk.ErrNodeExists) {
-			return nil
-		}
-		return r.Err
+		return s.ensureFeature(ctx, b)
 	}
 	return fmt.Errorf("zkcontroller: unknown batch %T", b)
 }

@@ -167,10 +167,7 @@ func (s *store) createDeletions(ctx context.Context, b *machine.CreateDeletions)
 }
 
 func (s *store) clearNotes(ctx context.Context, b *machine.ClearNotes) error {
-	path := zk.LogDirEventsPath
-	if b.Queue == machine.ISRNotes {
-		path = zk.ISRChangesPath
-	}
+	path := notesPath(b.Queue)
 	s.session.WatchChildren(path)
 	names, err := s.children(ctx, path)
 	if err != nil {

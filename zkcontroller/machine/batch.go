@@ -187,8 +187,13 @@ type WriteProducerIDs struct {
 	Result     WriteResult
 }
 
-// EnsureFeature creates an enabled /feature where there is none, fenced.
-type EnsureFeature struct{}
+// EnsureFeature makes /feature what the inter-broker protocol needs, fenced:
+// enabled with the features it has, or disabled without any. Version is that of
+// its JSON.
+type EnsureFeature struct {
+	Enabled bool
+	Version int
+}
 
 func (*ReadBrokers) batch()      {}
 func (*ReadTopics) batch()       {}

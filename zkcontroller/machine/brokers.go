@@ -25,6 +25,11 @@ func (m *Machine) brokerChange(f *flow) error {
 		switch old := m.ctx.broker(b.ID); {
 		case old == nil:
 			born = append(born, b)
+		case m.cfg.NoBrokerEpochs:
+			if old.Epoch != b.Epoch { // unnoticed but for its new address
+				m.ctx.setBroker(b)
+				m.emit(&AddBroker{Broker: b})
+			}
 		case old.Epoch < b.Epoch:
 			bounced, restarted = append(bounced, b), append(restarted, b.ID)
 		}

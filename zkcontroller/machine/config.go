@@ -31,6 +31,9 @@ type Config struct {
 	// Protocol is inter.broker.protocol.version. It decides whether topics have
 	// ids, whether unclean leaders are RECOVERING, and who writes ISRs.
 	Protocol ibp.Version
+	// NoBrokerEpochs is Kafka before 2.2 (KIP-380): a broker that comes back with
+	// a new registration between two looks is taken for the old one.
+	NoBrokerEpochs bool
 	// ImbalancePercent is leader.imbalance.per.broker.percentage; 0 means 10.
 	ImbalancePercent int
 	// Rand places replicas and makes topic ids. It belongs to the machine.

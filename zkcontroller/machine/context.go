@@ -22,6 +22,9 @@ type context struct {
 	queued     map[string]*topic       // topics to be deleted
 	moving     map[*partition]struct{} // partitions being reassigned
 
+	unclean     bool  // unclean elections where a topic does not say otherwise
+	configsSeen int64 // the last of /config/changes
+
 	brokers map[kafka.BrokerID]*brokerEntry // by id: registered, or host of replicas
 	live    []*Broker                       // registered, by id; nil when it changed
 }

@@ -91,7 +91,9 @@ func (m *Machine) newTopic(n *NewTopic, brokers []metadata.PlacementBroker, clai
 	if code, text = m.fits(n.Name, w.Partitions); code != kafka.None {
 		return w, code, text
 	}
-	w.ID = m.newUUID()
+	if m.cfg.Protocol.TopicIDs() {
+		w.ID = m.newUUID()
+	}
 	return w, kafka.None, ""
 }
 

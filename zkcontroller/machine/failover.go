@@ -10,13 +10,16 @@ import (
 // delegation-token scheduler. The numbers are those of that list.
 func (m *Machine) failover(f *flow) error {
 	for _, b := range []Batch{
-		&EnsureFeature{},                // 1
-		&ClearNotes{Queue: LogDirNotes}, // 4
-		&ClearNotes{Queue: ISRNotes},    // 5
+		&EnsureFeature{m.cfg.Protocol.Features(), m.cfg.Protocol.FeatureNode()}, // 1
+		&ClearNotes{Queue: LogDirNotes},                                         // 4
+		&ClearNotes{Queue: ISRNotes},                                            // 5
 	} {
 		if err := f.do(b); err != nil {
 			return err
 		}
+	}
+	if err := m.loadConfigs(f); err != nil { // a broker of Kafka does so at its start
+		return err
 	}
 	if err := m.load(f); err != nil { // 6a to 6e
 		return err
@@ -106,7 +109,7 @@ func (m *Machine) readTopics(f *flow, names []string) ([]*partition, error) {
 		}
 		t := m.ctx.addTopic(name)
 		id := r.ID
-		if id.IsZero() {
+		if id.IsZero() && m.cfg.Protocol.TopicIDs() {
 			id = m.newUUID()
 			w.Writes = append(w.Writes, TopicWrite{Topic: name, ID: id, Partitions: r.Partitions})
 		}

@@ -47,7 +47,7 @@ type TopicModified struct{ Topic string }
 type TopicDeletion struct{}
 
 // ISRNotified: the children of /isr_change_notification changed. From
-// inter-broker protocol 2.7 on nobody writes there; what is there is removed.
+// inter-broker protocol 2.7 on no broker writes there.
 type ISRNotified struct{}
 
 // PreferredElection: /admin/preferred_replica_election was created.

@@ -176,7 +176,11 @@ func (m *Machine) begin(in Input) {
 	case TopicDeletion:
 		m.run("topic deletion", m.topicDeletion)
 	case ISRNotified:
-		m.run("ISR notification", func(f *flow) error { return f.do(&ClearNotes{Queue: ISRNotes}) })
+		m.run("ISR notification", m.isrNotified)
+	case LogDirNotified:
+		m.run("log directory notification", m.logDirNotified)
+	case ConfigChanged:
+		m.run("config change", m.configChanged)
 	case PreferredElection:
 		m.run("preferred election", m.preferredElection)
 	case ZnodeReassignment:
@@ -224,6 +228,8 @@ func (m *Machine) beginCall(in Input) {
 		case ListReassignments:
 			m.listReassignments(e)
 			return nil
+		case UpdateFeatures:
+			return m.updateFeatures(f, e)
 		}
 		panic(fmt.Sprintf("machine: unknown input %T", in))
 	})
@@ -262,6 +268,8 @@ func callOf(in Input) (CallID, any) {
 		return e.Call, AlterReassignmentsReply{Code: kafka.NotController}
 	case ListReassignments:
 		return e.Call, ListReassignmentsReply{Code: kafka.NotController}
+	case UpdateFeatures:
+		return e.Call, UpdateFeaturesReply{Code: kafka.NotController}
 	}
 	return 0, nil
 }

@@ -13,30 +13,58 @@ import (
 // model is ZooKeeper as the machine sees it: what is in the znodes, and which
 // watches are armed. Changes of watched znodes queue events, as the shell does.
 type model struct {
-	epoch     kafka.ControllerEpoch // of /controller_epoch
-	fence     kafka.ControllerEpoch // of the controller that writes
-	zxid      int64
-	brokers   map[kafka.BrokerID]Broker
-	topics    map[string]TopicRead
-	states    map[kafka.TopicPartition]LeaderISR
-	configs   map[string]map[string]string
-	deletions map[string]bool
-	preferred []kafka.TopicPartition
-	reassign  []ReassignTarget // nil: no znode
-	watching  map[kafka.TopicPartition]bool
-	pids      int64
-	watched   map[string]bool
-	events    []Input
-	interfere func(tp kafka.TopicPartition) // called before each write of a state
-	reads     int                           // of znodes
-	writes    int
+	epoch          kafka.ControllerEpoch // of /controller_epoch
+	fence          kafka.ControllerEpoch // of the controller that writes
+	zxid           int64
+	brokers        map[kafka.BrokerID]Broker
+	topics         map[string]TopicRead
+	states         map[kafka.TopicPartition]LeaderISR
+	configs        map[string]map[string]string
+	deletions      map[string]bool
+	preferred      []kafka.TopicPartition
+	notes          map[Notes][]note
+	noted          int
+	changes        []string // entity paths under /config/changes
+	features       map[string]int16
+	featureVersion int32
+	reassign       []ReassignTarget // nil: no znode
+	watching       map[kafka.TopicPartition]bool
+	pids           int64
+	watched        map[string]bool
+	events         []Input
+	interfere      func(tp kafka.TopicPartition) // called before each write of a state
+	reads          int                           // of znodes
+	writes         int
+}
+
+// note is an entry of a queue of notifications.
+type note struct {
+	name       string
+	partitions []kafka.TopicPartition
+	broker     kafka.BrokerID
+}
+
+// notify adds a notification.
+func (s *model) notify(q Notes, n note, e Input) {
+	s.noted++
+	n.name = fmt.Sprintf("note_%d", s.noted)
+	s.notes[q] = append(s.notes[q], n)
+	s.fire(fmt.Sprintf("notes %d", q), e)
+}
+
+// configure writes a configuration and its notification.
+func (s *model) configure(entity, key, value string) {
+	name := strings.TrimPrefix(entity, "topics/")
+	s.configs[name] = map[string]string{key: value}
+	s.changes = append(s.changes, entity)
+	s.fire("config changes", ConfigChanged{})
 }
 
 func newModel() *model {
 	return &model{
 		brokers: map[kafka.BrokerID]Broker{}, topics: map[string]TopicRead{}, states: map[kafka.TopicPartition]LeaderISR{},
 		configs: map[string]map[string]string{}, deletions: map[string]bool{}, pids: -1, watched: map[string]bool{},
-		watching: map[kafka.TopicPartition]bool{},
+		watching: map[kafka.TopicPartition]bool{}, notes: map[Notes][]note{},
 	}
 }
 
@@ -187,7 +215,46 @@ func (s *model) run(b Batch) (desc string, err error) {
 		}
 		return fmt.Sprintf("remove topics: %s", strings.Join(b.Topics, " ")), nil
 	case *ClearNotes:
+		s.watched[fmt.Sprintf("notes %d", b.Queue)] = true
+		s.notes[b.Queue] = nil
 		return fmt.Sprintf("clear notes: %d", b.Queue), fenced()
+	case *ReadNotes:
+		s.watched[fmt.Sprintf("notes %d", b.Queue)] = true
+		for _, n := range s.notes[b.Queue] {
+			b.Names = append(b.Names, n.name)
+			b.Partitions = append(b.Partitions, n.partitions...)
+			if b.Queue == LogDirNotes {
+				b.Brokers = append(b.Brokers, n.broker)
+			}
+		}
+		return fmt.Sprintf("read notes %d: %s", b.Queue, strings.Join(b.Names, " ")), nil
+	case *RemoveNotes:
+		s.notes[b.Queue] = slices.DeleteFunc(s.notes[b.Queue], func(n note) bool { return slices.Contains(b.Names, n.name) })
+		return fmt.Sprintf("remove notes %d: %s", b.Queue, strings.Join(b.Names, " ")), fenced()
+	case *ReadConfigChanges:
+		s.watched["config changes"] = true
+		b.Last = max(b.After, int64(len(s.changes))-1)
+		if !b.SkipOld {
+			b.Entities = s.changes[b.After+1:]
+		}
+		return fmt.Sprintf("read config changes: %s", strings.Join(b.Entities, " ")), nil
+	case *ReadBrokerConfigs:
+		b.Default, b.Own = s.configs["brokers/<default>"], s.configs[fmt.Sprintf("brokers/%d", b.ID)]
+		return fmt.Sprintf("read broker configs: %v %v", b.Default, b.Own), nil
+	case *ReadFeature:
+		b.Version, b.Features = s.featureVersion, maps.Clone(s.features)
+		return fmt.Sprintf("read feature: %v", b.Features), nil
+	case *WriteFeature:
+		if err := fenced(); err != nil {
+			return "write feature", err
+		}
+		if b.Version != s.featureVersion {
+			b.Result.Code = BadVersion
+			return "write feature: version changed", nil
+		}
+		s.featureVersion++
+		s.features = b.Features
+		return fmt.Sprintf("write feature: %v", b.Features), nil
 	case *ReadPreferred:
 		s.watched["preferred"] = true
 		b.Found, b.Partitions = s.preferred != nil, s.preferred

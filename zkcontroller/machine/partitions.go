@@ -207,7 +207,7 @@ func (m *Machine) electOnce(f *flow, r *requests, ps []*partition, strategy meta
 		next := read.State
 		next.Leader, next.ISR, next.ControllerEpoch = won.Leader, won.ISR, m.epoch
 		next.LeaderEpoch++
-		if won.Unclean {
+		if won.Unclean && m.cfg.Protocol.LeaderRecovery() {
 			next.Recovery = kafka.Recovering
 		}
 		chosen = append(chosen, p)
@@ -282,10 +282,10 @@ func (m *Machine) uncleanTopics(f *flow, ps []*partition, reads []StateRead, str
 }
 
 func (m *Machine) uncleanAllowed(config map[string]string) bool {
-	if v, ok := config["unclean.leader.election.enable"]; ok {
+	if v, ok := config[uncleanConfig]; ok {
 		return strings.EqualFold(v, "true")
 	}
-	return m.cfg.UncleanElection
+	return m.ctx.unclean
 }
 
 // writeStates writes the states of chosen, calls done for each that was

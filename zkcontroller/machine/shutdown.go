@@ -13,7 +13,7 @@ func (m *Machine) controlledShutdown(f *flow, e ControlledShutdown) error {
 	case b == nil:
 		m.reply(e.Call, ControlledShutdownReply{Code: kafka.BrokerNotAvailable}, false)
 		return nil
-	case e.Epoch != kafka.NoBrokerEpoch && e.Epoch < b.Epoch:
+	case !m.cfg.NoBrokerEpochs && e.Epoch != kafka.NoBrokerEpoch && e.Epoch < b.Epoch:
 		m.reply(e.Call, ControlledShutdownReply{Code: kafka.StaleBrokerEpoch}, false)
 		return nil
 	}

@@ -248,6 +248,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 					t.Fatal(err)
 				}
 				s.cfg.Protocol = v
+			case "no-broker-epochs":
+				s.cfg.NoBrokerEpochs = true
 			case "no-deletion":
 				s.cfg.NoDeletion = true
 			case "dedicated":
@@ -318,6 +320,45 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.step(e)
 	case "config":
 		s.zk.configs[arg(d, "topic")[0]] = map[string]string{arg(d, "key")[0]: arg(d, "value")[0]}
+	case "configure": // with a notification
+		s.zk.configure(arg(d, "entity")[0], arg(d, "key")[0], arg(d, "value")[0])
+		s.drain()
+	case "isr-note":
+		s.zk.notify(ISRNotes, note{partitions: parts(arg(d, "partitions"))}, ISRNotified{})
+		s.drain()
+	case "log-dir-note":
+		s.zk.notify(LogDirNotes, note{broker: kafka.BrokerID(num(d, "broker", 0))}, LogDirNotified{})
+		s.drain()
+	case "supports": // brokers register features
+		for _, id := range slices.Sorted(maps.Keys(s.zk.brokers)) {
+			b := s.zk.brokers[id]
+			b.Features = map[string][2]int16{arg(d, "feature")[0]: {int16(num(d, "min", 1)), int16(num(d, "max", 1))}}
+			s.zk.brokers[id] = b
+			s.step(BrokerModified{id})
+		}
+	case "update-feature":
+		s.step(UpdateFeatures{
+			Call: s.next(), ValidateOnly: d.HasArg("validate"),
+			Updates: []FeatureUpdate{{arg(d, "feature")[0], int16(num(d, "level", 0)), UpgradeType(num(d, "type", 1))}},
+		})
+	case "rewrite-topic": // by hand: partitions 0 to n-1, each on the brokers of a line
+		name := arg(d, "topic")[0]
+		r := TopicRead{Found: true, ID: s.zk.topics[name].ID, Partitions: map[int32]Assignment{}}
+		for line := range strings.Lines(d.Input) {
+			r.Partitions[int32(len(r.Partitions))] = Assignment{Replicas: ids(strings.Fields(line))}
+		}
+		s.zk.topics[name] = r
+		s.zk.fire("topic "+name, TopicModified{name})
+		s.drain()
+	case "topic-ids":
+		for _, t := range slices.Sorted(maps.Keys(s.zk.topics)) {
+			fmt.Fprintf(&s.out, "%s %s\n", t, s.zk.topics[t].ID)
+		}
+	case "move-endpoint": // a broker registers another address
+		b := s.zk.brokers[kafka.BrokerID(num(d, "broker", 0))]
+		b.Endpoints = []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "elsewhere", Port: 1}}
+		s.zk.brokers[b.ID] = b
+		s.step(BrokerModified{b.ID})
 	case "stopped": // a broker's answer to deletions
 		e := StopReplicaDone{Broker: kafka.BrokerID(num(d, "broker", 0)), Deleted: parts(arg(d, "deleted")), Failed: parts(arg(d, "failed"))}
 		s.step(e)

@@ -53,7 +53,9 @@ func (m *Machine) partitionsCreated(f *flow, ps []*partition) error {
 }
 
 // topicModified takes up partitions that were added to a topic. If the topic
-// is to be deleted they are taken back out of its znode.
+// is to be deleted they are taken back out of its znode. Partitions that are
+// missing from it are put back: a topic cannot shrink, and Kafka would lose them
+// with its next controller.
 func (m *Machine) topicModified(f *flow, name string) error {
 	t := m.ctx.topics[name]
 	if t == nil {
@@ -73,7 +75,26 @@ func (m *Machine) topicModified(f *flow, name string) error {
 			fresh[n] = a
 		}
 	}
+	lost := 0
+	for _, p := range t.parts {
+		if p == nil {
+			continue
+		}
+		if _, ok := read.Partitions[p.index]; !ok {
+			lost++
+		}
+	}
 	switch {
+	case lost > 0 && !t.deleting:
+		m.note("topic %s lacks %d of its partitions: they are put back", name, lost)
+		var added []*partition
+		if !t.queued {
+			added = m.ctx.addPartitions(t, fresh)
+		}
+		if err := f.do(&WriteAssignments{Fenced: true, Writes: []TopicWrite{t.write()}}); err != nil {
+			return err
+		}
+		return m.partitionsCreated(f, added)
 	case len(fresh) == 0:
 		return nil
 	case t.queued:

@@ -181,7 +181,3 @@ func DecodePartitionSet(data []byte) ([]kafka.TopicPartition, error) {
 	slices.SortFunc(tps, kafka.TopicPartition.Compare)
 	return slices.Compact(tps), nil
 }
-
-// EncodeFeature gives the data of an enabled /feature node, version 2, with
-// no finalized feature: what Kafka 3.9 writes.
-func EncodeFeature() []byte { return []byte(`{"features":{},"version":2,"status":1}`) }

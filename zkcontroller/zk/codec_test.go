@@ -37,7 +37,10 @@ func TestEncodersMatchKafka(t *testing.T) {
 		`{"version":2,"entity_path":"topics/foo"}`:                                                                               EncodeConfigChange("topics/foo"),
 		`{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":1}]}`:                                   EncodePartitionSet(tps),
 		`{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]},{"topic":"u","partition":1,"replicas":[1,2]}]}`: EncodeReassignments([]Reassignment{{tps[0], ids(1, 2)}, {tps[1], ids(1, 2)}}),
-		`{"features":{},"version":2,"status":1}`:                                                                                 EncodeFeature(),
+		`{"version":1,"broker":3,"event":1}`:                                                                                     EncodeLogDirEvent(3),
+		`{"features":{},"version":2,"status":1}`:                                                                                 EncodeFeature(Feature{Enabled: true}),
+		`{"features":{"f1":{"max_version_level":3}},"version":2,"status":0}`:                                                     EncodeFeature(Feature{Version: 2, Features: map[string]int16{"f1": 3}}),
+		`{"features":{"f1":{"max_version_level":3,"min_version_level":3}},"version":1,"status":1}`:                               EncodeFeature(Feature{1, true, map[string]int16{"f1": 3}}),
 	} {
 		if string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -84,6 +87,12 @@ func TestDecodersRefuse(t *testing.T) {
 		if _, err := DecodeProducerIDBlock([]byte(bad)); err == nil {
 			t.Errorf("producer ids %q gave no error", bad)
 		}
+		if _, err := DecodeLogDirEvent([]byte(bad)); err == nil {
+			t.Errorf("log directory event %q gave no error", bad)
+		}
+		if _, err := DecodeFeature([]byte(bad)); err == nil {
+			t.Errorf("feature %q gave no error", bad)
+		}
 		if _, err := DecodeConfigChange([]byte(bad)); err == nil {
 			t.Errorf("config change %q gave no error", bad)
 		}
@@ -96,6 +105,14 @@ func TestDecodersRefuse(t *testing.T) {
 	for _, bad := range []string{`{"partitions":{"x":[1]}}`, `{"partitions":{"-1":[1]}}`, `{"topic_id":"zz","partitions":{}}`} {
 		if _, err := DecodeTopic([]byte(bad)); err == nil {
 			t.Errorf("topic %q gave no error", bad)
+		}
+	}
+}
+
+func TestFeatureRoundTrip(t *testing.T) {
+	for _, f := range []Feature{{2, true, map[string]int16{"a": 1, "b": 2}}, {1, false, nil}, {1, true, map[string]int16{"a": 3}}} {
+		if got, err := DecodeFeature(EncodeFeature(f)); err != nil || !got.Equal(&f) {
+			t.Errorf("%+v came back as %+v, %v", f, got, err)
 		}
 	}
 }
@@ -140,6 +157,11 @@ func TestPaths(t *testing.T) {
 	} {
 		if got := Sanitize(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for name, want := range map[string]int64{"config_change_0000000012": 12, "isr_change_0000000000": 0, "x": -1, "": -1, "a_": -1, "a_-1": -1} {
+		if n, ok := SequenceOf(name); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s: %d, %v", name, n, ok)
 		}
 	}
 	tp := kafka.TopicPartition{Topic: "t", Partition: 3}

@@ -1,0 +1,301 @@
+package zkcontroller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/broker"
+	"kbench/kafka"
+	"kbench/kafka/ibp"
+	"kbench/kafka/wire"
+	"kbench/zkcontroller/zk"
+)
+
+// full is a cluster of metadata-plane brokers, each with a candidate, as
+// processes have them.
+type full struct {
+	*cluster
+	protocol ibp.Version
+	tune     func(*Config)
+	nodes    map[kafka.BrokerID]*fullNode
+}
+
+type fullNode struct {
+	*broker.Broker
+	controller *Controller
+	addr       string
+	srv        *wire.Server
+	stop       context.CancelFunc
+	ended      chan struct{}
+}
+
+// fullLog logs at the level that KBENCH_TEST_LOG names, by default nothing.
+func fullLog() *slog.Logger {
+	var level slog.Level
+	if level.UnmarshalText([]byte(os.Getenv("KBENCH_TEST_LOG"))) != nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+func newFull(t testing.TB, brokers int, protocol ibp.Version, tune func(*Config)) *full {
+	f := &full{cluster: newCluster(t), protocol: protocol, tune: tune, nodes: map[kafka.BrokerID]*fullNode{}}
+	for id := kafka.BrokerID(1); id <= kafka.BrokerID(brokers); id++ {
+		f.boot(id)
+	}
+	f.cluster.eventually("all know all", func() bool {
+		for _, n := range f.nodes {
+			if n.Image().NumBrokers() != brokers {
+				return false
+			}
+		}
+		return true
+	})
+	return f
+}
+
+// boot starts a broker with its candidate.
+func (f *full) boot(id kafka.BrokerID) *fullNode {
+	f.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ep := kafka.Endpoint{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}
+	n := &fullNode{addr: ep.Addr(), ended: make(chan struct{})}
+	cfg := Config{
+		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, NoRebalance: true, Seed: 1, Protocol: f.protocol,
+		Logger: fullLog(), RetryBackoff: 20 * time.Millisecond,
+	}
+	if f.tune != nil {
+		f.tune(&cfg)
+	}
+	if n.controller, err = New(cfg); err != nil {
+		f.t.Fatal(err)
+	}
+	n.Broker, err = broker.New(broker.Config{
+		ID: id, Endpoints: []kafka.Endpoint{ep}, FetchWait: 50 * time.Millisecond, FetchBackoff: 20 * time.Millisecond,
+		RequestTimeout: 5 * time.Second, ControllerAPIs: n.controller.APIs(), Logger: fullLog(),
+	}, broker.ZooKeeper(broker.ZooKeeperConfig{
+		Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, ShutdownBackoff: 50 * time.Millisecond, Protocol: f.protocol,
+	}))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if n.srv, err = wire.NewServer(wire.ServerConfig{APIs: n.APIs(), Listener: "PLAINTEXT", Logger: fullLog()}); err != nil {
+		f.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stop = cancel
+	go func() { _ = n.srv.Serve(ln) }()
+	ran := make(chan error, 2)
+	go func() { ran <- n.Run(ctx) }()
+	go func() { ran <- n.controller.Run(ctx) }()
+	go func() {
+		for range 2 {
+			if err := <-ran; err != nil {
+				f.t.Errorf("broker %d: %v", id, err)
+			}
+		}
+		close(n.ended)
+	}()
+	f.nodes[id] = n
+	f.t.Cleanup(func() { f.halt(id) })
+	return n
+}
+
+// halt ends a broker and its candidate without asking the controller.
+func (f *full) halt(id kafka.BrokerID) {
+	n := f.nodes[id]
+	if n == nil {
+		return
+	}
+	delete(f.nodes, id)
+	n.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := n.srv.Close(ctx); err != nil {
+		f.t.Error(err)
+	}
+	<-n.ended
+}
+
+// leading waits for the active controller's node.
+func (f *full) leading() *fullNode {
+	f.t.Helper()
+	var found *fullNode
+	f.eventually("a controller is active", func() bool {
+		for _, n := range f.nodes {
+			if n.controller.Active() {
+				found = n
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+// request sends one request to a node.
+func (f *full) request(n *fullNode, req kmsg.Request, version int16) kmsg.Response {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	conn, err := wire.Dial(ctx, n.addr, wire.DialOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close()
+	req.SetVersion(version)
+	resp, err := conn.Request(ctx, req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return resp
+}
+
+func (f *full) createTopic(name string, partitions int32, rf int16) {
+	f.t.Helper()
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = 15000
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, partitions, rf
+	req.Topics = append(req.Topics, topic)
+	if r := f.request(f.leading(), req, 7).(*kmsg.CreateTopicsResponse).Topics[0]; r.ErrorCode != 0 {
+		f.t.Fatalf("create %s: %v %v", name, kafka.ErrorCode(r.ErrorCode), r.ErrorMessage)
+	}
+}
+
+// everywhere waits until all brokers serve a partition as want says.
+func (f *full) everywhere(what, topic string, p int32, want func(leader kafka.BrokerID, replicas, isr []kafka.BrokerID) bool) {
+	f.t.Helper()
+	f.eventually(fmt.Sprintf("%s-%d %s on all brokers", topic, p, what), func() bool {
+		for _, n := range f.nodes {
+			t, ok := n.Image().Topic(topic)
+			if !ok {
+				return false
+			}
+			s, ok := t.Partition(p)
+			if !ok || !want(s.Leader, s.Replicas, s.ISR) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (f *full) reassignTo(topic string, p int32, replicas ...int32) {
+	f.t.Helper()
+	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	req.TimeoutMillis = 15000
+	part := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
+	part.Partition, part.Replicas = p, replicas
+	req.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: topic, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{part}}}
+	r := f.request(f.leading(), req, 0).(*kmsg.AlterPartitionAssignmentsResponse)
+	if r.ErrorCode != 0 || r.Topics[0].Partitions[0].ErrorCode != 0 {
+		f.t.Fatalf("reassign %s-%d: %+v", topic, p, r)
+	}
+}
+
+// Each inter-broker protocol in which a request changes: topics are created, a
+// follower that was away comes back into the ISR, replicas move, a broker leaves
+// in a controlled way, producer ids are given, the topic is deleted.
+func TestEveryProtocolWithRealBrokers(t *testing.T) {
+	for _, level := range []string{"0.9.0", "0.10.2", "1.0", "2.2", "2.4-IV0", "2.4", "2.6", "2.7", "2.8-IV0", "2.8", "3.2", "3.9"} {
+		t.Run(level, func(t *testing.T) {
+			if os.Getenv("KBENCH_TEST_ZOOKEEPER") == "" { // else all share one store
+				t.Parallel()
+			}
+			v, err := ibp.Parse(level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFull(t, 4, v, nil)
+			f.createTopic("t", 3, 3)
+			f.everywhere("is in sync", "t", 0, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool { return l >= 0 && len(isr) == 3 })
+			var from []kafka.BrokerID
+			a := f.assignment("t", 0)
+			from = a.Replicas
+			spare := kafka.BrokerID(1)
+			for slices.Contains(from, spare) {
+				spare++
+			}
+			if got := f.topicIDOf("t"); got.IsZero() == v.TopicIDs() {
+				t.Errorf("topic id %s", got)
+			}
+			// The leader leaves its place to the broker that has no replica.
+			to := []int32{int32(spare), int32(from[1]), int32(from[2])}
+			f.reassignTo("t", 0, to...)
+			f.everywhere("has moved", "t", 0, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool {
+				return slices.Equal(rawIDs(r), to) && len(isr) == 3 && l >= 0 && !slices.Contains(isr, from[0])
+			})
+			old := f.nodes[from[0]]
+			f.eventually("the former replica is gone", func() bool {
+				_, held := old.Replica(kafka.TopicPartition{Topic: "t"})
+				return !held
+			})
+			// Somebody who is not the controller leaves.
+			var leaver kafka.BrokerID
+			for id, n := range f.nodes {
+				if !n.controller.Active() {
+					leaver = id
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			if err := f.nodes[leaver].Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+			f.halt(leaver)
+			for p := range int32(3) {
+				f.everywhere("is led by another", "t", p, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool {
+					return l >= 0 && l != leaver && !slices.Contains(isr, leaver)
+				})
+			}
+			f.boot(leaver)
+			for p := range int32(3) {
+				f.everywhere("is in sync again", "t", p, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool { return len(isr) == 3 })
+			}
+			seen := map[int64]bool{}
+			for _, n := range f.nodes {
+				req := kmsg.NewPtrInitProducerIDRequest()
+				r := f.request(n, req, 4).(*kmsg.InitProducerIDResponse)
+				if r.ErrorCode != 0 || seen[r.ProducerID] {
+					t.Errorf("producer id %+v, seen %v", r, seen)
+				}
+				seen[r.ProducerID] = true
+			}
+			req := kmsg.NewPtrDeleteTopicsRequest()
+			req.TimeoutMillis = 15000
+			req.TopicNames = []string{"t"}
+			if r := f.request(f.leading(), req, 5).(*kmsg.DeleteTopicsResponse); r.Topics[0].ErrorCode != 0 {
+				t.Errorf("%+v", r)
+			}
+			f.eventually("the topic is gone", func() bool {
+				for _, n := range f.nodes {
+					if _, there := n.Image().Topic("t"); there || n.Replicas().Replicas > 0 {
+						return false
+					}
+				}
+				return !f.zk.Do(t.Context(), zk.Exists(zk.TopicPath("t"))).Exists
+			})
+		})
+	}
+}
+
+func (f *full) topicIDOf(topic string) kafka.UUID {
+	f.t.Helper()
+	r := f.zk.Do(context.Background(), zk.Get(zk.TopicPath(topic)))
+	a, err := zk.DecodeTopic(r.Data)
+	if r.Err != nil || err != nil {
+		f.t.Fatal(r.Err, err)
+	}
+	return a.ID
+}
