@@ -37,7 +37,9 @@ func TestBadInput(t *testing.T) {
 		"no zookeeper":       {[]string{"run", "--store", "zookeeper", "--provider", "process"}, []string{"store zookeeper: ZOOKEEPER_HOME is"}},
 		"set":                {[]string{"run", "--set", "trials"}, []string{"--set trials: not path=value"}},
 		"set unit":           {[]string{"run", "--set", "kraft.append.linger=5"}, []string{"write 5ms or 5s"}},
-		"two specs":          {[]string{"run", "a.yaml", "b.yaml"}, []string{`takes at most one spec, got 2: "a.yaml" "b.yaml"`}},
+		"two specs":          {[]string{"run", "a.yaml", "b.yaml"}, []string{`takes at most one spec, got 2: "a.yaml" "b.yaml"; leave out "b.yaml", or see ` + "`kbench run --help`"}},
+		"run words":          {[]string{"run", "trials", "5", "more"}, []string{`leave out "5" "more", or see`}},
+		"clean words":        {[]string{"clean", "x"}, []string{`kbench clean takes no argument, got 1: "x"; leave out "x", or see ` + "`kbench clean --help`"}},
 		"no such spec":       {[]string{"run", "no.yaml"}, []string{"no.yaml: no such file"}},
 		"empty spec":         {[]string{"run", "empty.yaml"}, []string{"empty.yaml: the file is empty"}},
 		"directory":          {[]string{"run", "."}, []string{".: is a directory; name the YAML file in it"}},
@@ -58,6 +60,10 @@ func TestBadInput(t *testing.T) {
 		"verify nowhere": {[]string{"verify", "nowhere"}, []string{"nowhere: no such run folder"}},
 		"node":           {[]string{"node"}, []string{"--config is missing"}},
 		"node config":    {[]string{"node", "--config", "bad.yaml"}, []string{"bad.yaml: invalid character"}},
+		"node nowhere":   {[]string{"node", "--config", "nope"}, []string{"nope: no such file; name the JSON file that configures the node"}},
+		"node empty":     {[]string{"node", "--config", "empty.yaml"}, []string{"empty.yaml: the file is empty; it must hold"}},
+		"node no name":   {[]string{"node", "--config", ""}, []string{"--config is missing or empty; name"}},
+		"node directory": {[]string{"node", "--config", "."}, []string{"is a directory; name the JSON file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,19 +20,21 @@ func newNode() *cobra.Command {
 		Use:   "node --config FILE",
 		Short: "Run one node of a cluster",
 		Long: `Node runs one process of a cluster: brokers, a controller or the embedded store.
-Providers start it; it can be run by hand too. SIGTERM is a controlled shutdown.`,
+Providers start it; it can be run by hand too. SIGTERM is a controlled shutdown,
+which waits for the controller for five minutes at most; a second one ends the
+node at once, with 143.`,
 		Example: "  kbench node --config broker-1.json",
 		Args:    atMost(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return badInput(fmt.Errorf("--config is missing; name the node's configuration file"))
+				return badInput(errors.New("--config is missing or empty; name the node's configuration file"))
 			}
 			cfg, err := nodeconfig.Load(file)
 			if err != nil {
 				return badInput(err)
 			}
 			node.Lifeline(func() { os.Exit(exitInvalid) })
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+			ctx, _, stop := heed(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return runNode(ctx, cfg, slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
 		},

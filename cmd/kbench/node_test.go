@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestPortInUse: a node that cannot have its address is bad input and
@@ -40,5 +45,105 @@ func TestPortInUse(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// freePorts gives ports that nobody listens on at the moment.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// startNode runs a node by hand and waits until its log holds a text.
+func startNode(t *testing.T, dir, name, config, until string) (*exec.Cmd, *watched) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, name+".json")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "node", "--config", file)
+	cmd.Env = append(os.Environ(), asKbench+"=1")
+	cmd.Dir = dir
+	log := &watched{want: until, found: make(chan struct{})}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_, _ = cmd.Process.Wait()
+	})
+	awaitText(t, log)
+	return cmd, log
+}
+
+func awaitText(t *testing.T, log *watched) {
+	t.Helper()
+	select {
+	case <-log.found:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the log lacks a line after 30 s:\n%s", log)
+	}
+}
+
+// A broker that is told to stop waits for its controller to let it go. Where
+// that is gone, a second signal ends it at once.
+func TestSecondSignalEndsANode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: starts nodes")
+	}
+	dir := t.TempDir()
+	ports := freePorts(t, 2)
+	common := fmt.Sprintf(`"clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", "mode": "kraft",
+		"timers": {"fetchTimeout": "2s", "brokerSession": "9s", "brokerHeartbeat": "500ms"},
+		"quorum": {"nodeId": %%d, "voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]}`, ports[0])
+	controller, _ := startNode(t, dir, "c", fmt.Sprintf(`{"name": "c", "role": "controller", "dataDir": "c", `+common+`}`, 1001), "serving")
+	broker, log := startNode(t, dir, "b", fmt.Sprintf(`{"name": "b", "role": "broker", "dataDir": "b", `+common+`,
+		"brokers": [{"id": 1, "host": "127.0.0.1", "port": %d}]}`, 0, ports[1]), "msg=registered")
+	if err := controller.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = controller.Wait()
+	log.await("shutting down")
+	if err := broker.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	awaitText(t, log)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = broker.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	select {
+	case <-ended:
+		t.Fatalf("the broker did not wait for its controller, so that this test shows nothing:\n%s", log)
+	case <-ctx.Done():
+	}
+	began := time.Now()
+	if err := broker.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("it runs on ten seconds after the second signal:\n%s", log)
+	}
+	if code := broker.ProcessState.ExitCode(); code != 143 || time.Since(began) > 2*time.Second {
+		t.Errorf("exit %d after %v, want 143 at once", code, time.Since(began))
 	}
 }

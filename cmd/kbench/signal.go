@@ -13,14 +13,25 @@ import (
 // nohup had ignored stays ignored; SIGPIPE is an error of the write and no more,
 // so that `kbench run 2>&1 | head` leaves nothing behind.
 func untilSignal(parent context.Context) (ctx context.Context, signalled func() os.Signal, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
+		wanted = append(wanted, syscall.SIGHUP)
 	}
 	pipes := make(chan os.Signal, 1) // nobody reads it
 	signal.Notify(pipes, syscall.SIGPIPE)
+	ctx, signalled, unheed := heed(parent, wanted...)
+	return ctx, signalled, func() {
+		signal.Stop(pipes)
+		unheed()
+	}
+}
+
+// heed gives a context that the first of the wanted signals ends, and the
+// signal that did. A second one ends the process at once.
+func heed(parent context.Context, wanted ...os.Signal) (ctx context.Context, signalled func() os.Signal, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, wanted...)
 	var got atomic.Value
 	stopped := make(chan struct{})
 	ended := make(chan struct{})
@@ -44,7 +55,6 @@ func untilSignal(parent context.Context) (ctx context.Context, signalled func() 
 			return s
 		}, func() {
 			signal.Stop(signals)
-			signal.Stop(pipes)
 			close(stopped)
 			<-ended
 			cancel()

@@ -35,6 +35,13 @@ func (w *watched) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// await has found closed anew, by another text that comes from now on.
+func (w *watched) await(want string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.want, w.found = want, make(chan struct{})
+}
+
 func (w *watched) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

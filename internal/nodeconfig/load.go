@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"kbench/kafka"
@@ -13,8 +14,13 @@ import (
 // Load reads and checks the file. Its error names every fault.
 func Load(path string) (*Config, error) {
 	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such file; name the JSON file that configures the node", path)
+	case err != nil:
+		return nil, fmt.Errorf("%w; name the JSON file that configures the node", err)
+	case len(bytes.TrimSpace(b)) == 0:
+		return nil, fmt.Errorf("%s: the file is empty; it must hold the node's name, role, dataDir and what its role needs, as JSON", path)
 	}
 	var c Config
 	d := json.NewDecoder(bytes.NewReader(b))
