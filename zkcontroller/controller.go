@@ -31,6 +31,7 @@ type Controller struct {
 	epoch    kafka.ControllerEpoch // of the last election won
 	version  int32                 // of /controller_epoch: the fence; valid while elected
 	elected  bool
+	known    bool // a controller was seen whose end is not traced yet
 	failures int // failovers that failed in a row
 	senders  map[kafka.BrokerID]*sender
 	balance  *time.Timer

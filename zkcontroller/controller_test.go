@@ -135,6 +135,44 @@ func TestBrokerFailureAndFailover(t *testing.T) {
 	c.active()
 }
 
+// Every election but the first has its detection in the trace, whoever wins and
+// however the former controller ended.
+func TestEveryElectionIsDetected(t *testing.T) {
+	c := newCluster(t)
+	b := c.start(1, true)
+	c.active()
+	end := func(epoch int32, how func()) {
+		t.Helper()
+		how()
+		c.eventually(fmt.Sprintf("epoch %d is held", epoch), func() bool { _, e := b.controllerSeen(); return e == epoch && b.controller.Active() })
+	}
+	end(2, func() { c.put(zk.Delete(zk.ControllerPath, zk.AnyVersion)) })
+	end(3, func() {
+		if err := b.controller.Resign(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	end(4, func() { // its session expires, it is its own successor
+		b.isolate(true)
+		c.eventually("/controller is gone", func() bool { return !c.zk.Do(t.Context(), zk.Exists(zk.ControllerPath)).Exists })
+		b.isolate(false)
+	})
+	detected, elected := 0, 0
+	for _, k := range b.kinds() {
+		switch k {
+		case trace.ControllerDetected:
+			detected++
+		case trace.ControllerElected:
+			if elected++; detected != elected-1 {
+				t.Fatalf("%d detections before election %d: %v", detected, elected, b.kinds())
+			}
+		}
+	}
+	if elected != 4 {
+		t.Errorf("%d elections", elected)
+	}
+}
+
 func TestAdminRequests(t *testing.T) {
 	c := newCluster(t)
 	c.start(1, true)

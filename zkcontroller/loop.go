@@ -36,9 +36,7 @@ func (c *Controller) handle(ctx context.Context, e event) {
 	case machineEvent:
 		c.step(ctx, e.input)
 	case controllerDeleted:
-		if !c.elected {
-			c.cfg.Trace.Emit(trace.Event{T: e.at, Kind: trace.ControllerDetected})
-		}
+		c.detected(e.at)
 		c.resign(ctx)
 		c.elect(ctx)
 	case controllerChanged:
@@ -49,6 +47,16 @@ func (c *Controller) handle(ctx context.Context, e event) {
 	}
 }
 
+// detected traces that the controller known so far is gone, once: by the watch
+// on /controller, or by an election that found nobody where the watch was not
+// armed (after an expiry, or when a controller came and went in between).
+func (c *Controller) detected(at int64) {
+	if c.known {
+		c.known = false
+		c.cfg.Trace.Emit(trace.Event{T: at, Kind: trace.ControllerDetected})
+	}
+}
+
 // elect tries to become controller.
 func (c *Controller) elect(ctx context.Context) {
 	if c.failures > 0 { // the last failover failed: let another try first
@@ -56,6 +64,7 @@ func (c *Controller) elect(ctx context.Context) {
 			return
 		}
 	}
+	began := trace.Now()
 	res, err := c.session.Elect(ctx, c.cfg.ID, time.Now().UnixMilli())
 	if err != nil {
 		if !zk.IsDead(err) && ctx.Err() == nil {
@@ -73,8 +82,11 @@ func (c *Controller) elect(ctx context.Context) {
 		if res.Controller == kafka.NoLeader {
 			c.retryElection()
 		}
+		c.known = c.known || res.Controller != kafka.NoLeader
 		return
 	}
+	c.detected(began)
+	c.known = true
 	c.elected, c.epoch, c.version = true, res.Epoch, res.EpochVersion
 	c.office.Store(true)
 	c.store.fence = zk.NoFence
