@@ -98,6 +98,9 @@ func (run *cellRun) up(ctx context.Context) error {
 		run.out.Store = "metadata log, fsynced"
 	}
 	s := shapeOf(run.spec, clusterID(run.Spec.Seed, run.n))
+	if s.kafka != nil {
+		run.out.Notes = append(run.out.Notes, "the controllers are "+kafkaSoftware(run.spec)+"; their server.properties: "+kafkaSettings(run.spec))
+	}
 	members, err := layout(ctx, s, run.provider, st.servers)
 	if err != nil {
 		return err

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kbench/harness/kafka"
+	"kbench/harness/spec"
+	"kbench/harness/zookeeper"
+	"kbench/results"
+)
+
+// kafkaSpec runs every workload once on controllers of real Kafka. A cell that
+// a busy machine made invalid is run again.
+const kafkaSpec = `name: real-kafka
+targets: [TARGET]
+provider: process
+trials: 1
+retries: 2
+cluster: {partitions: 100, partitionsPerTopic: 20, timeouts: matched, ensemble: 1}
+set: {kafka.heap: 512m, kafka.properties: num.io.threads=4}
+workloads:
+  - {kind: propagation, rate: 10/s, duration: 2s, probe: {rate: 50/s}}
+  - {kind: controlled-shutdown, probe: {rate: 50/s}}
+  - {kind: controller-failover, how: kill, probe: {rate: 50/s}}
+  - {kind: broker-failure, how: kill, probe: {rate: 50/s}}
+  - {kind: create-topics, partitions: 100}
+`
+
+// needKafka skips with the reason where real Kafka or what it needs is not
+// here, unless KBENCH_REQUIRE_KAFKA is set.
+func needKafka(t *testing.T, target spec.Target) {
+	t.Helper()
+	if os.Getenv("KBENCH_KAFKA") == "" { // where `make kafka` puts the jars
+		root, err := filepath.Abs(filepath.Join("..", "..", "bin", "kafka"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("KBENCH_KAFKA", root)
+	}
+	_, err := kafka.Find(target.Kafka())
+	if err == nil && target.InZooKeeper() {
+		_, err = zookeeper.Find()
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("KBENCH_REQUIRE_KAFKA") != "":
+		t.Fatal(err)
+	default:
+		t.Skip("SKIPPED: ", err)
+	}
+}
+
+func TestEveryWorkloadOnRealKafka(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real Kafka, most of a minute for each target")
+	}
+	for _, target := range []spec.Target{spec.KafkaZK, spec.KafkaKRaft} {
+		t.Run(string(target), func(t *testing.T) {
+			needKafka(t, target)
+			dir := t.TempDir()
+			r := runOnKafka(t, dir, target)
+			checkKafkaFigures(t, r, target)
+			checkKafkaFolder(t, filepath.Join(dir, "out", "latest"))
+			if left, err := os.ReadDir(filepath.Join(dir, "data")); err == nil && len(left) > 0 {
+				t.Errorf("the run left %v", left)
+			}
+		})
+	}
+}
+
+func runOnKafka(t *testing.T, dir string, target spec.Target) *results.Run {
+	t.Helper()
+	file := filepath.Join(dir, "spec.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(kafkaSpec, "TARGET", string(target))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "run", file, "--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data"))
+	cmd.Env = append(os.Environ(), asKbench+"=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := results.Open(filepath.Join(dir, "out", "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// checkKafkaFigures looks for a figure of every event, and for the phases that
+// Kafka's logs and the brokers' traces tell.
+func checkKafkaFigures(t *testing.T, r *results.Run, target spec.Target) {
+	t.Helper()
+	var have []string
+	figures, err := r.Figures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		have = append(have, f.Metric+"."+f.Phase)
+	}
+	for _, want := range []string{
+		"creation.rate", "propagation.last", "controlled-shutdown.granted", "controlled-shutdown.moved", "controlled-shutdown.exit",
+		"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin",
+		"recovery.broker.detect", "recovery.broker.moved",
+	} {
+		if !slices.Contains(have, want) {
+			t.Errorf("no figure of %s; there are %v", want, have)
+		}
+	}
+	for _, c := range r.Manifest.Cells {
+		if want := target.Kafka(); !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, want) }) {
+			t.Errorf("no note names Apache Kafka %s: %q", want, c.Notes)
+		}
+	}
+}
+
+// checkKafkaFolder looks for the configuration and the log of each controller.
+func checkKafkaFolder(t *testing.T, out string) {
+	t.Helper()
+	for _, id := range []string{"1001", "1002", "1003"} {
+		files, err := filepath.Glob(filepath.Join(out, "nodes", "*", "controller-"+id+".properties"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("no server.properties of controller %s in %s, %v", id, out, err)
+			continue
+		}
+		b, err := os.ReadFile(files[0])
+		if err != nil || !strings.Contains(string(b), "num.io.threads=4") {
+			t.Errorf("%s lacks what the spec sets, %v:\n%s", files[0], err, b)
+		}
+	}
+}
