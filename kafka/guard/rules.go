@@ -1,0 +1,187 @@
+package guard
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/access"
+	"kbench/kafka/wire"
+)
+
+// ruleOf finds the rule of a request; nil where everybody may ask.
+func ruleOf(r *wire.Request) rule {
+	if _, ok := clusterOperations[r.Key]; ok {
+		return wholeRule
+	}
+	switch req := r.Body.(type) {
+	case *kmsg.MetadataRequest:
+		return typed(req, metadata)
+	case *kmsg.ProduceRequest:
+		return typed(req, produce)
+	case *kmsg.FetchRequest:
+		return typed(req, fetch)
+	case *kmsg.ListOffsetsRequest:
+		return typed(req, listOffsets)
+	case *kmsg.OffsetForLeaderEpochRequest:
+		return typed(req, offsetForLeaderEpoch)
+	case *kmsg.InitProducerIDRequest:
+		return typed(req, initProducerID)
+	case *kmsg.FindCoordinatorRequest:
+		return typed(req, findCoordinator)
+	case *kmsg.CreateTopicsRequest:
+		return typed(req, createTopics)
+	case *kmsg.DeleteTopicsRequest:
+		return typed(req, deleteTopics)
+	case *kmsg.CreatePartitionsRequest:
+		return typed(req, createPartitions)
+	case *kmsg.DescribeConfigsRequest:
+		return typed(req, describeConfigs)
+	case *kmsg.AlterConfigsRequest:
+		return typed(req, alterConfigs)
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return typed(req, incrementalAlterConfigs)
+	}
+	return nil
+}
+
+type call func() (kmsg.Response, error)
+
+// typed gives a rule the request that it is about.
+func typed[R kmsg.Request](req R, check func(client, R, call) (kmsg.Response, error)) rule {
+	return func(c client, _ *wire.Request, next func() (kmsg.Response, error)) (kmsg.Response, error) {
+		return check(c, req, next)
+	}
+}
+
+// rest calls the handler with what is left of a request. Where nothing is left
+// the handler is not asked: to many requests an empty list means everything.
+func rest(req kmsg.Request, left int, next call) (kmsg.Response, error) {
+	if left == 0 {
+		return req.ResponseKind(), nil
+	}
+	return next()
+}
+
+// createTopics needs CREATE on the cluster or on each topic.
+func createTopics(c client, req *kmsg.CreateTopicsRequest, next call) (kmsg.Response, error) {
+	if c.mayCluster(access.Create) {
+		return next()
+	}
+	kept, denied := split(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) bool {
+		return c.mayTopic(access.Create, t.Topic, [16]byte{})
+	})
+	if len(denied) == 0 {
+		return next()
+	}
+	req.Topics = kept
+	kresp, err := rest(req, len(kept), next)
+	if resp, ok := kresp.(*kmsg.CreateTopicsResponse); ok && err == nil {
+		for _, t := range denied {
+			item := kmsg.NewCreateTopicsResponseTopic()
+			item.Topic, item.ErrorCode, item.ErrorMessage = t.Topic, refusedTopic, kmsg.StringPtr("Authorization failed.")
+			resp.Topics = append(resp.Topics, item)
+		}
+	}
+	return kresp, err
+}
+
+// deleteTopics needs DELETE on each topic.
+func deleteTopics(c client, req *kmsg.DeleteTopicsRequest, next call) (kmsg.Response, error) {
+	names, deniedNames := split(req.TopicNames, func(n *string) bool { return c.mayTopic(access.Delete, *n, [16]byte{}) })
+	topics, denied := split(req.Topics, func(t *kmsg.DeleteTopicsRequestTopic) bool {
+		return c.mayTopic(access.Delete, deref(t.Topic), t.TopicID)
+	})
+	if len(deniedNames)+len(denied) == 0 {
+		return next()
+	}
+	req.TopicNames, req.Topics = names, topics
+	kresp, err := rest(req, len(names)+len(topics), next)
+	resp, ok := kresp.(*kmsg.DeleteTopicsResponse)
+	if !ok || err != nil {
+		return kresp, err
+	}
+	for _, n := range deniedNames {
+		denied = append(denied, kmsg.DeleteTopicsRequestTopic{Topic: &n})
+	}
+	for _, t := range denied {
+		item := kmsg.NewDeleteTopicsResponseTopic()
+		item.Topic, item.TopicID, item.ErrorCode = t.Topic, t.TopicID, refusedTopic
+		resp.Topics = append(resp.Topics, item)
+	}
+	return resp, nil
+}
+
+// createPartitions needs ALTER on each topic.
+func createPartitions(c client, req *kmsg.CreatePartitionsRequest, next call) (kmsg.Response, error) {
+	kept, denied := split(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) bool {
+		return c.mayTopic(access.Alter, t.Topic, [16]byte{})
+	})
+	if len(denied) == 0 {
+		return next()
+	}
+	req.Topics = kept
+	kresp, err := rest(req, len(kept), next)
+	if resp, ok := kresp.(*kmsg.CreatePartitionsResponse); ok && err == nil {
+		for _, t := range denied {
+			item := kmsg.NewCreatePartitionsResponseTopic()
+			item.Topic, item.ErrorCode = t.Topic, refusedTopic
+			resp.Topics = append(resp.Topics, item)
+		}
+	}
+	return kresp, err
+}
+
+// findCoordinator needs DESCRIBE on each group or transactional id.
+func findCoordinator(c client, req *kmsg.FindCoordinatorRequest, next call) (kmsg.Response, error) {
+	kind, code := access.Group, int16(kafka.GroupAuthorizationFailed)
+	if req.CoordinatorType == 1 {
+		kind, code = access.TransactionalID, int16(kafka.TransactionalIDAuthorizationFailed)
+	}
+	if req.Version < 4 {
+		if c.may(access.Describe, kind, req.CoordinatorKey) {
+			return next()
+		}
+		resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+		resp.ErrorCode, resp.NodeID = code, -1
+		return resp, nil
+	}
+	kept, denied := split(req.CoordinatorKeys, func(key *string) bool { return c.may(access.Describe, kind, *key) })
+	if len(denied) == 0 {
+		return next()
+	}
+	req.CoordinatorKeys = kept
+	kresp, err := rest(req, len(kept), next)
+	if resp, ok := kresp.(*kmsg.FindCoordinatorResponse); ok && err == nil {
+		for _, key := range denied {
+			item := kmsg.NewFindCoordinatorResponseCoordinator()
+			item.Key, item.NodeID, item.ErrorCode = key, -1, code
+			resp.Coordinators = append(resp.Coordinators, item)
+		}
+	}
+	return kresp, err
+}
+
+// initProducerID needs WRITE on the transactional id, or IDEMPOTENT_WRITE on the
+// cluster, or WRITE on any topic (KIP-679).
+func initProducerID(c client, req *kmsg.InitProducerIDRequest, next call) (kmsg.Response, error) {
+	var code kafka.ErrorCode
+	switch {
+	case req.TransactionalID != nil:
+		if !c.may(access.Write, access.TransactionalID, *req.TransactionalID) {
+			code = kafka.TransactionalIDAuthorizationFailed
+		}
+	case !c.mayCluster(access.IdempotentWrite) && !c.auth.AllowsAny(c.principal, c.host, access.Write, access.Topic):
+		code = kafka.ClusterAuthorizationFailed
+	}
+	if code == kafka.None {
+		return next()
+	}
+	return refuse(req, code), nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
