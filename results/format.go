@@ -37,11 +37,14 @@ func FormatValue(v float64, u Unit) string {
 	return digits(v) + " ns"
 }
 
-// digits writes three significant digits and never fewer than the whole part.
+// digits writes three significant digits and, up to 15, never fewer than the
+// whole part.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
 		return "0"
+	case a >= 1e15:
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	case a >= 99.95:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a >= 9.995:
