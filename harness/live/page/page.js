@@ -124,7 +124,10 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 function draw() {
   const unit = samples.at(-1)?.unit;
   const metric = samples.at(-1)?.metric;
-  const line = (key) => samples.map((s) => ({ at: s.at, value: s.metric === metric ? s[key] : null }));
+  const line = (key) => samples.flatMap((s, i) => {
+    const point = { at: s.at, value: s.metric === metric ? s[key] : null };
+    return i > 0 && samples[i - 1].cell !== s.cell ? [{ at: s.at, value: null }, point] : [point];
+  });
   drawChart(byID('progress'), unit, [
     { name: `${metric} p50`, joined: true, points: line('value') },
     { name: `${metric} p99`, joined: true, points: line('p99') },
@@ -163,6 +166,8 @@ function drawChart(canvas, unit, series) {
   drawBackground(g, { x, y, width, height, low, high, end, unit });
   series.forEach((s, i) => drawSeries(g, canvas, s, hue(i), { x, y, unit }));
   series.forEach((s, i) => {
+    g.fillStyle = colour('ground');
+    g.fillRect(margin.left + 5, margin.top + 1 + 14 * i, g.measureText(s.name).width + 6, 14);
     g.fillStyle = hue(i);
     g.fillText(s.name, margin.left + 8, margin.top + 12 + 14 * i);
   });
@@ -190,12 +195,15 @@ function drawBackground(g, c) {
   }
   g.textAlign = 'left';
   g.setLineDash([4, 4]);
+  let free = 0; // where the next label has room
   for (const k of controllers) {
     g.beginPath();
     g.moveTo(c.x(k.at), margin.top);
     g.lineTo(c.x(k.at), c.height - margin.bottom);
     g.stroke();
+    if (c.x(k.at) < free) continue;
     g.fillText(k.text, c.x(k.at) + 3, c.height - margin.bottom - 4);
+    free = c.x(k.at) + g.measureText(k.text).width + 8;
   }
   g.setLineDash([]);
 }
