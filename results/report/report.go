@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,16 +13,29 @@ import (
 )
 
 // Report is what every form of report shows: report.json is this struct, a
-// documented contract. Fields are added, never changed in meaning, within a
-// schema version.
+// documented contract (see Schema). Fields are added, never changed in meaning,
+// within a schema version. Timelines are not in it: they are drawn from
+// events.jsonl and metrics.jsonl, which hold every value.
 type Report struct {
-	Format        string           `json:"format"` // "kbench-report"
-	SchemaVersion int              `json:"schemaVersion"`
-	Run           results.Manifest `json:"run"`
-	Sides         []string         `json:"sides"`  // targets and variants, in the order of reports
-	Points        []string         `json:"points"` // of the sweep
-	CellPoint     []CellPlace      `json:"cellPlaces"`
-	Figures       []results.Figure `json:"figures"`
+	Format        string            `json:"format"` // "kbench-report"
+	SchemaVersion int               `json:"schemaVersion"`
+	Run           results.Manifest  `json:"run"`
+	Sides         []string          `json:"sides"`  // targets and variants, in the order of reports
+	Points        []string          `json:"points"` // of the sweep
+	CellPoint     []CellPlace       `json:"cellPlaces"`
+	Figures       []results.Figure  `json:"figures"`
+	How           map[string]string `json:"how,omitempty"` // by workload: kill, pause, resign; absent where there is one way only
+	Comparisons   []Comparison      `json:"comparisons"`   // of headlines, each side with the first
+	Curves        []Curve           `json:"curves"`        // of every phase that has a histogram
+	Brokers       []BrokerFigure    `json:"brokers"`       // each broker's own propagation
+	Operations    []Operations      `json:"operations"`    // what the generators sent
+	Resources     []NodeUse         `json:"resources"`     // what each node used
+	Excluded      []Excluded        `json:"excluded"`      // invalid trials, the first of them
+	ExcludedMore  int               `json:"excludedMore"`  // invalid trials beyond those listed
+	Outliers      []Outlier         `json:"outliers"`      // flagged, not dropped
+
+	values    map[figureKey][]float64 // valid values of trials
+	timelines []*timeline
 }
 
 // CellPlace says in which column and row group a cell's figures stand.
@@ -33,7 +45,14 @@ type CellPlace struct {
 	Point string `json:"point"`
 }
 
-// New describes a run.
+// figureKey names the values of a phase in a cell.
+type figureKey struct{ cell, workload, metric, phase string }
+
+// SchemaVersion is the version of report.json.
+const SchemaVersion = 1
+
+// New describes a run. It reads the folder's histograms, events and metrics
+// once, piece by piece; what it keeps is bounded by the number of cells.
 func New(r *results.Run) (*Report, error) {
 	figs, err := r.Figures()
 	if err != nil {
@@ -41,12 +60,22 @@ func New(r *results.Run) (*Report, error) {
 	}
 	cells := r.Manifest.Cells
 	rep := &Report{
-		Format: "kbench-report", SchemaVersion: results.SchemaVersion, Run: r.Manifest,
+		Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest,
 		Sides: results.Sides(cells), Points: results.Points(cells), Figures: figs,
+		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{},
+		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, values: make(map[figureKey][]float64),
 	}
 	for _, c := range cells {
 		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, c.Side(), c.PointLabel()})
 	}
+	rep.takeSamples(r.Samples)
+	if err := rep.takeHistograms(r); err != nil {
+		return nil, err
+	}
+	if err := rep.takeStory(r); err != nil {
+		return nil, err
+	}
+	rep.compare()
 	return rep, nil
 }
 
@@ -54,74 +83,6 @@ func New(r *results.Run) (*Report, error) {
 func (rep *Report) JSON() ([]byte, error) {
 	b, err := json.MarshalIndent(rep, "", "  ")
 	return append(b, '\n'), err
-}
-
-// block is one metric as a table: rows of phase and point, a group of columns
-// for each side.
-type block struct {
-	metric   results.Metric
-	workload string
-	rows     []blockRow
-}
-
-// title names the metric, and the workload where it is not the metric's own.
-func (b block) title() string {
-	if b.workload == b.metric.Workload {
-		return b.metric.Name
-	}
-	return b.metric.Name + " during " + b.workload
-}
-
-type blockRow struct {
-	phase    results.Phase
-	headline bool
-	point    string
-	cells    []*results.Figure // by side; nil where nothing was measured
-}
-
-// blocks arranges the figures, metrics and phases in the catalogue's order.
-func (rep *Report) blocks() []block {
-	place := make(map[string]CellPlace)
-	for _, p := range rep.CellPoint {
-		place[p.Cell] = p
-	}
-	at := make(map[[5]string]*results.Figure)
-	var order [][2]string // metric and workload
-	for i := range rep.Figures {
-		f := &rep.Figures[i]
-		p := place[f.Cell]
-		at[[5]string{f.Metric, f.Workload, f.Phase, p.Point, p.Side}] = f
-		if k := [2]string{f.Metric, f.Workload}; !slices.Contains(order, k) {
-			order = append(order, k)
-		}
-	}
-	// Cells may have measured different workloads: the catalogue's order holds.
-	slices.SortStableFunc(order, func(a, b [2]string) int { return cmp.Compare(metricIndex(a[0]), metricIndex(b[0])) })
-	var out []block
-	for _, k := range order {
-		m, _, _ := results.FindMetric(k[0])
-		b := block{metric: m, workload: k[1]}
-		for _, ph := range m.Phases {
-			for _, point := range rep.Points {
-				row := blockRow{phase: ph, headline: ph.Name == m.Headline, point: point}
-				found := false
-				for _, s := range rep.Sides {
-					f := at[[5]string{k[0], k[1], ph.Name, point, s}]
-					found = found || f != nil
-					row.cells = append(row.cells, f)
-				}
-				if found {
-					b.rows = append(b.rows, row)
-				}
-			}
-		}
-		out = append(out, b)
-	}
-	return out
-}
-
-func metricIndex(name string) int {
-	return slices.IndexFunc(results.Metrics(), func(m results.Metric) bool { return m.Name == name })
 }
 
 // pointHeader names the column of points.

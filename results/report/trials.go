@@ -1,0 +1,104 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"kbench/results"
+	"kbench/results/stat"
+)
+
+// Excluded is a trial that is in no figure, and why.
+type Excluded struct {
+	Cell     string `json:"cell"`
+	Workload string `json:"workload"`
+	Repeat   int    `json:"repeat"`
+	Trial    int    `json:"trial"`
+	Subject  string `json:"subject,omitempty"` // the node that was hurt
+	Reason   string `json:"reason"`
+}
+
+// Outlier is a valid value far from the others of its phase and cell. It is in
+// every figure all the same.
+type Outlier struct {
+	Cell     string       `json:"cell"`
+	Workload string       `json:"workload"`
+	Repeat   int          `json:"repeat"`
+	Trial    int          `json:"trial"`
+	Metric   string       `json:"metric"` // metric.phase
+	Value    float64      `json:"value"`
+	Unit     results.Unit `json:"unit"`
+}
+
+const (
+	// maxExcluded bounds the trials that are listed one by one; trials.csv has
+	// all of them.
+	maxExcluded = 200
+	// outliersNeed is the number of values under which none is called far from
+	// the others, and outlierShare the part of them that may be.
+	outliersNeed = 8
+	outlierShare = 5
+)
+
+// takeSamples keeps the valid values of each phase and the trials that are not
+// valid.
+func (rep *Report) takeSamples(samples []results.Sample) {
+	of := make(map[figureKey][]results.Sample) // headlines
+	seen := make(map[Excluded]bool)
+	for _, s := range samples {
+		m, phase, err := results.FindMetric(s.Metric)
+		if err != nil {
+			continue // Open refuses such samples
+		}
+		if !s.Valid {
+			e := Excluded{s.Cell, s.Workload, s.Repeat, s.Trial, s.Subject, s.Reason}
+			if !seen[e] {
+				seen[e] = true
+				if len(rep.Excluded) < maxExcluded {
+					rep.Excluded = append(rep.Excluded, e)
+				} else {
+					rep.ExcludedMore++
+				}
+			}
+			continue
+		}
+		key := figureKey{s.Cell, s.Workload, m.Name, phase}
+		rep.values[key] = append(rep.values[key], s.Value)
+		if phase == m.Headline {
+			of[key] = append(of[key], s)
+		}
+	}
+	for i := range rep.Figures {
+		f := &rep.Figures[i]
+		rep.flag(of[figureKey{f.Cell, f.Workload, f.Metric, f.Phase}])
+	}
+}
+
+// flag finds the outliers among the values of one phase, by their logarithms:
+// latencies are skewed.
+func (rep *Report) flag(samples []results.Sample) {
+	if len(samples) < outliersNeed {
+		return
+	}
+	logs := make([]float64, len(samples))
+	for i, s := range samples {
+		logs[i] = math.Log(s.Value)
+	}
+	for _, i := range stat.GESD(logs, len(logs)/outlierShare, stat.Alpha) {
+		s := samples[i]
+		rep.Outliers = append(rep.Outliers, Outlier{s.Cell, s.Workload, s.Repeat, s.Trial, s.Metric, s.Value, s.Unit})
+	}
+}
+
+// shownValues gives at most n of a phase's values, its extremes among them.
+func (rep *Report) shownValues(f *results.Figure, n int) []float64 {
+	v := slices.Sorted(slices.Values(rep.values[figureKey{f.Cell, f.Workload, f.Metric, f.Phase}]))
+	if len(v) <= n {
+		return v
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = v[i*(len(v)-1)/(n-1)]
+	}
+	return out
+}
