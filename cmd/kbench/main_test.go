@@ -36,10 +36,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"mkrun": makeRun,
-			"lines": countLines,
-			"plant": plantLoss,
-			"blank": blankHistory,
+			"mkrun":    makeRun,
+			"lines":    countLines,
+			"plant":    plantLoss,
+			"blank":    blankHistory,
+			"mkladder": makeLadder,
+			"status":   wantStatus,
 		},
 		RequireExplicitExec: true,
 	})

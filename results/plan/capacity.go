@@ -46,7 +46,10 @@ type Answer struct {
 	Hi         *float64 `json:"hi"`
 	AtLeast    float64  `json:"atLeast"`          // the largest rung up to which every measured one keeps it, 0 for none
 	Beyond     float64  `json:"beyond,omitempty"` // the capacity in times the largest measured rung, over 1 with Extrapolated
-	Exact      float64  `json:"-"`                // Partitions, not rounded
+	// Denied is where the fit crosses the objective where that is beyond the
+	// largest rung and the rung misses it: Partitions is AtLeast then.
+	Denied float64 `json:"denied,omitempty"`
+	Exact  float64 `json:"-"` // Partitions, not rounded
 	// Worst is the capacity by the largest value of the trials of each rung
 	// (the smallest, of a rate) where Stat is the median; null where it lies
 	// outside what may be answered, which WorstWords tells.
@@ -72,6 +75,13 @@ func (l *ladder) answer(s SLO, worst *ladder, extrapolate bool) Answer {
 	}
 	a.AtLeast = l.holdsUpTo(s)
 	c := l.fit.Crossing(l.cost(s.Value))
+	if c.Value > l.top() && !s.Holds(l.rungs[len(l.rungs)-1].Value) {
+		// What was measured is not smoothed over: beyond a rung that misses
+		// nothing is promised.
+		a.Denied = round(min(c.Value, farthestBeyond*l.top()), false)
+		c.Value = a.AtLeast
+		c.Interval.Lo = min(c.Interval.Lo, c.Value)
+	}
 	a.interval(c.Interval.Lo, c.Interval.Hi)
 	a.Exact = c.Value
 	switch {
@@ -158,11 +168,18 @@ func (a Answer) words() string {
 	top := count(l.top())
 	switch a.Status {
 	case Within:
+		if a.Denied > 0 {
+			fit := "the fit does not reach it"
+			if a.Denied < l.top()*farthestBeyond {
+				fit = "the fit reaches it only at " + count(a.Denied)
+			}
+			return fmt.Sprintf("%s holds %s partitions (95 %%: %s), the largest rung up to which all keep it; %s miss it as measured, although %s", with, count(*a.Partitions), a.rangeWords(), top, fit)
+		}
 		return fmt.Sprintf("%s holds %s partitions (95 %%: %s)", with, count(*a.Partitions), a.rangeWords())
 	case Extrapolated:
 		return fmt.Sprintf("%s holds %s partitions (95 %%: %s): an EXTRAPOLATION, %s beyond the largest measured rung (%s)", with, count(*a.Partitions), a.rangeWords(), times(a.Beyond), top)
 	case Unmet:
-		return fmt.Sprintf("%s misses it at the smallest measured rung already: %s partitions take %s", with, count(l.bottom()), format(l.rungs[0].Value, l.unit))
+		return fmt.Sprintf("%s misses it at the smallest measured rung already (%s partitions: %s)", with, count(l.bottom()), format(l.rungs[0].Value, l.unit))
 	}
 	return fmt.Sprintf("%s holds more than %s partitions, the largest measured rung: %s", with, top, a.beyondWords())
 }

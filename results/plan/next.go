@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +24,18 @@ var steps = []float64{1, 1.5, 2, 3, 5, 7}
 // the step itself would be an extrapolation.
 const mostAhead = 2
 
-// next looks for the rung that narrows the capacity most. The capacity itself,
-// within reach, is a candidate too.
+// next looks for the rung that narrows the capacity most. A capacity within
+// the ladder needs none beyond it; one within reach is a candidate itself,
+// since a rung there shows it directly.
 func (l *ladder) next(s SLO, capacity float64) *Next {
-	best := Next{Partitions: l.niceBeyond()}
-	candidates := l.candidates()
-	if capacity >= l.bottom() && capacity <= mostAhead*l.top() {
+	best := Next{Partitions: round(mostAhead*l.top(), false)}
+	most := mostAhead * l.top()
+	if capacity >= l.bottom() && capacity <= l.top() {
+		most = l.top()
+		best.Partitions = round(capacity, false)
+	}
+	candidates := l.candidates(most)
+	if capacity >= l.bottom() && capacity <= most {
 		candidates = append(candidates, round(capacity, false))
 	}
 	for _, n := range candidates {
@@ -46,22 +51,17 @@ func (l *ladder) next(s SLO, capacity float64) *Next {
 	return &best
 }
 
-// candidates are the usual rungs in reach.
-func (l *ladder) candidates() []float64 {
+// candidates are the usual rungs from the smallest measured one to most.
+func (l *ladder) candidates(most float64) []float64 {
 	var out []float64
-	for decade := math.Pow(10, math.Floor(math.Log10(l.bottom()))); decade <= mostAhead*l.top(); decade *= 10 {
+	for decade := math.Pow(10, math.Floor(math.Log10(l.bottom()))); decade <= most; decade *= 10 {
 		for _, s := range steps {
-			if n := math.Round(s * decade); n >= l.bottom() && n <= mostAhead*l.top() {
+			if n := math.Round(s * decade); n >= l.bottom() && n <= most {
 				out = append(out, n)
 			}
 		}
 	}
 	return out
-}
-
-// niceBeyond is about twice the largest rung.
-func (l *ladder) niceBeyond() float64 {
-	return round(mostAhead*l.top(), false)
 }
 
 // command asks for one more rung in the way the latest run of the series was
@@ -75,7 +75,7 @@ func (l *ladder) command(partitions float64) string {
 func (se *series) command(flag, value string) string {
 	run := se.cells[len(se.cells)-1].run
 	args := run.Manifest.CommandLine
-	if len(args) < 2 || filepath.Base(args[0]) != "kbench" || args[1] != "run" {
+	if len(args) < 2 || args[1] != "run" { // made by another command
 		args = []string{"kbench", "run"}
 	}
 	out := slices.Concat([]string{"kbench", "run"}, without(args[2:], "--partitions", "--targets", "--serve"))

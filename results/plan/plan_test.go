@@ -121,7 +121,7 @@ func TestCapacity(t *testing.T) {
 		{"recovery.controller<10s", "kraft", Beyond, 0, "kraft holds more than 100k partitions, the largest measured rung: the SLO is not reached within the measured ladder"},
 		{"zk: recovery.controller < 30s", "zk", Extrapolated, 215e3, "an EXTRAPOLATION, 2."},
 		{"zk: recovery.controller < 90s", "zk", Beyond, 0, "--extrapolate answers farther"},
-		{"recovery.controller.median < 1s", "zk", Unmet, 0, "zk misses it at the smallest measured rung already: 1k partitions take 2."},
+		{"recovery.controller.median < 1s", "zk", Unmet, 0, "zk misses it at the smallest measured rung already (1k partitions: 2."},
 		{"creation > 4000/s", "zk", Within, 50e3, "zk holds "},
 		{"creation.rate.median > 4000/s", "kraft", Beyond, 0, "kraft holds more than 100k"},
 		{"max(recovery.controller.first-admin) < 10s", "zk", Within, 61.1e3 * 0.93, "zk holds "},
