@@ -202,11 +202,16 @@ func (b *Broker) listener() string { return b.cfg.Endpoints[0].Listener }
 
 // addressOf finds where another broker listens for brokers.
 func (b *Broker) addressOf(id kafka.BrokerID) (string, bool) {
+	return b.addressAt(id, b.listener())
+}
+
+// addressAt finds where another broker has a listener.
+func (b *Broker) addressAt(id kafka.BrokerID, listener string) (string, bool) {
 	reg, ok := b.Image().Broker(id)
 	if !ok {
 		return "", false
 	}
-	e, ok := reg.Endpoint(b.listener())
+	e, ok := reg.Endpoint(listener)
 	return e.Addr(), ok
 }
 

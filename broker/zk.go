@@ -35,6 +35,10 @@ type ZooKeeperConfig struct {
 	// whether the broker itself writes the ISRs it leads and takes producer ids.
 	Protocol ibp.Version
 
+	// ControlListener is control.plane.listener.name (KIP-291), where requests to
+	// the controller go; "" means the listener between brokers.
+	ControlListener string
+
 	ShutdownTries   int           // controlled.shutdown.max.retries, 3: how often it asks in all
 	ShutdownBackoff time.Duration // controlled.shutdown.retry.backoff.ms, 5 s
 
@@ -108,7 +112,11 @@ func (p *zkPlane) controller() (kafka.BrokerID, string, bool) {
 	if id < 0 {
 		return id, "", false
 	}
-	addr, ok := p.b.addressOf(id)
+	listener := p.cfg.ControlListener
+	if listener == "" {
+		listener = p.b.listener()
+	}
+	addr, ok := p.b.addressAt(id, listener)
 	return id, addr, ok
 }
 

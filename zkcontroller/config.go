@@ -33,9 +33,20 @@ type Config struct {
 	// epoch, and a broker that comes back between two looks is not noticed.
 	NoBrokerEpochs bool
 
-	Listener      string        // inter.broker.listener.name, or that of the control plane; PLAINTEXT
-	SocketTimeout time.Duration // controller.socket.timeout.ms, 30 s
-	RetryBackoff  time.Duration // between tries of one request to a broker, 100 ms
+	// FullMetadata is Kafka 1.0: an UpdateMetadata about brokers carries every
+	// partition too.
+	FullMetadata bool
+	// StateChangeLog names a file that gets a line, each written at once, for
+	// every partition of every request to a broker: the logging that took most of
+	// a controlled shutdown before Kafka 1.1. "" writes none.
+	StateChangeLog string
+
+	// ControlListener is control.plane.listener.name (KIP-291): the listener of
+	// the brokers to which requests go; "" means Listener.
+	ControlListener string
+	Listener        string        // inter.broker.listener.name; PLAINTEXT
+	SocketTimeout   time.Duration // controller.socket.timeout.ms, 30 s
+	RetryBackoff    time.Duration // between tries of one request to a broker, 100 ms
 
 	DefaultPartitions  int32 // num.partitions, 1
 	DefaultReplication int16 // default.replication.factor, 1
@@ -92,6 +103,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Listener == "" {
 		c.Listener = "PLAINTEXT"
+	}
+	if c.ControlListener == "" {
+		c.ControlListener = c.Listener
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -32,9 +32,10 @@ type Controller struct {
 	version  int32                 // of /controller_epoch: the fence; valid while elected
 	elected  bool
 	known    bool // a controller was seen whose end is not traced yet
-	failures int // failovers that failed in a row
+	failures int  // failovers that failed in a row
 	senders  map[kafka.BrokerID]*sender
 	balance  *time.Timer
+	changes  *stateLog // nil writes none
 
 	wg sync.WaitGroup // senders
 }
@@ -56,9 +57,15 @@ func New(cfg Config) (*Controller, error) {
 		ID: cfg.ID, Dedicated: cfg.Dedicated, MaxRequestBytes: limit,
 		DefaultPartitions: cfg.DefaultPartitions, DefaultReplication: cfg.DefaultReplication,
 		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition,
-		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, NoBrokerEpochs: cfg.NoBrokerEpochs,
+		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, NoBrokerEpochs: cfg.NoBrokerEpochs, FullMetadata: cfg.FullMetadata,
 		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.ID))),
 	})
+	if cfg.StateChangeLog != "" {
+		var err error
+		if c.changes, err = openStateLog(cfg.StateChangeLog, cfg.ID); err != nil {
+			return nil, fmt.Errorf("zkcontroller %d: %w", cfg.ID, err)
+		}
+	}
 	c.balance = time.NewTimer(time.Hour)
 	c.balance.Stop()
 	return c, nil

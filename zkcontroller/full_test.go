@@ -25,6 +25,7 @@ type full struct {
 	*cluster
 	protocol ibp.Version
 	tune     func(*Config)
+	control  bool // a listener for the control plane; the other then refuses its requests
 	nodes    map[kafka.BrokerID]*fullNode
 }
 
@@ -32,7 +33,7 @@ type fullNode struct {
 	*broker.Broker
 	controller *Controller
 	addr       string
-	srv        *wire.Server
+	srv        []*wire.Server
 	stop       context.CancelFunc
 	ended      chan struct{}
 }
@@ -48,6 +49,12 @@ func fullLog() *slog.Logger {
 
 func newFull(t testing.TB, brokers int, protocol ibp.Version, tune func(*Config)) *full {
 	f := &full{cluster: newCluster(t), protocol: protocol, tune: tune, nodes: map[kafka.BrokerID]*fullNode{}}
+	f.bootAll(brokers)
+	return f
+}
+
+func (f *full) bootAll(brokers int) {
+	f.t.Helper()
 	for id := kafka.BrokerID(1); id <= kafka.BrokerID(brokers); id++ {
 		f.boot(id)
 	}
@@ -59,22 +66,33 @@ func newFull(t testing.TB, brokers int, protocol ibp.Version, tune func(*Config)
 		}
 		return true
 	})
-	return f
 }
 
 // boot starts a broker with its candidate.
 func (f *full) boot(id kafka.BrokerID) *fullNode {
 	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.t.Fatal(err)
+	names := []string{"PLAINTEXT"}
+	if f.control {
+		names = append(names, "CONTROL")
 	}
-	ep := kafka.Endpoint{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}
-	n := &fullNode{addr: ep.Addr(), ended: make(chan struct{})}
+	var err error
+	lns, eps := make([]net.Listener, len(names)), make([]kafka.Endpoint, len(names))
+	for i, name := range names {
+		if lns[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			f.t.Fatal(err)
+		}
+		eps[i] = kafka.Endpoint{Listener: name, Host: "127.0.0.1", Port: uint16(lns[i].Addr().(*net.TCPAddr).Port)}
+	}
+	n := &fullNode{addr: eps[0].Addr(), ended: make(chan struct{})}
 	cfg := Config{
 		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, NoRebalance: true, Seed: 1, Protocol: f.protocol,
 		Logger: fullLog(), RetryBackoff: 20 * time.Millisecond,
 	}
+	control := ""
+	if f.control {
+		control = "CONTROL"
+	}
+	cfg.ControlListener = control
 	if f.tune != nil {
 		f.tune(&cfg)
 	}
@@ -82,20 +100,29 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 		f.t.Fatal(err)
 	}
 	n.Broker, err = broker.New(broker.Config{
-		ID: id, Endpoints: []kafka.Endpoint{ep}, FetchWait: 50 * time.Millisecond, FetchBackoff: 20 * time.Millisecond,
+		ID: id, Endpoints: eps, FetchWait: 50 * time.Millisecond, FetchBackoff: 20 * time.Millisecond,
 		RequestTimeout: 5 * time.Second, ControllerAPIs: n.controller.APIs(), Logger: fullLog(),
 	}, broker.ZooKeeper(broker.ZooKeeperConfig{
 		Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, ShutdownBackoff: 50 * time.Millisecond, Protocol: f.protocol,
+		ControlListener: control,
 	}))
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if n.srv, err = wire.NewServer(wire.ServerConfig{APIs: n.APIs(), Listener: "PLAINTEXT", Logger: fullLog()}); err != nil {
-		f.t.Fatal(err)
+	for i, name := range names {
+		apis := n.APIs()
+		if f.control && i == 0 {
+			apis = slices.DeleteFunc(apis, func(a wire.API) bool { return slices.Contains([]int16{4, 5, 6, 7, 56, 67}, a.Key) })
+		}
+		srv, err := wire.NewServer(wire.ServerConfig{APIs: apis, Listener: name, Logger: fullLog()})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		n.srv = append(n.srv, srv)
+		go func() { _ = srv.Serve(lns[i]) }()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.stop = cancel
-	go func() { _ = n.srv.Serve(ln) }()
 	ran := make(chan error, 2)
 	go func() { ran <- n.Run(ctx) }()
 	go func() { ran <- n.controller.Run(ctx) }()
@@ -122,8 +149,10 @@ func (f *full) halt(id kafka.BrokerID) {
 	n.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := n.srv.Close(ctx); err != nil {
-		f.t.Error(err)
+	for _, srv := range n.srv {
+		if err := srv.Close(ctx); err != nil {
+			f.t.Error(err)
+		}
 	}
 	<-n.ended
 }
@@ -288,6 +317,29 @@ func TestEveryProtocolWithRealBrokers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// KIP-291: with a listener of its own for the control plane, no request of or to
+// a controller comes by the listener of clients.
+func TestControlPlaneListener(t *testing.T) {
+	f := &full{cluster: newCluster(t), control: true, nodes: map[kafka.BrokerID]*fullNode{}}
+	f.bootAll(3)
+	f.createTopic("t", 1, 3)
+	f.everywhere("is in sync", "t", 0, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool { return l >= 0 && len(isr) == 3 })
+	var leaver kafka.BrokerID
+	for id, n := range f.nodes {
+		if !n.controller.Active() {
+			leaver = id
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	if err := f.nodes[leaver].Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	f.halt(leaver)
+	f.boot(leaver)
+	f.everywhere("is in sync again", "t", 0, func(l kafka.BrokerID, r, isr []kafka.BrokerID) bool { return len(isr) == 3 })
 }
 
 func (f *full) topicIDOf(topic string) kafka.UUID {

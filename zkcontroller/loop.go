@@ -150,6 +150,7 @@ func (c *Controller) step(ctx context.Context, in machine.Input) {
 func (c *Controller) apply(ctx context.Context, effects []machine.Effect) {
 	var shared *metadataBody // of UpdateMetadata requests with the same partitions
 	for _, e := range effects {
+		c.changes.write(c.epoch, e)
 		switch e := e.(type) {
 		case *machine.LeaderAndISR:
 			c.send(e.Broker, c.requestLeaderAndISR(e))
@@ -240,5 +241,8 @@ func (c *Controller) shut() {
 	c.calls.shut()
 	for id := range c.senders {
 		c.removeSender(id)
+	}
+	if err := c.changes.close(); err != nil {
+		c.cfg.Logger.Error("state change log is not complete", "controller", c.cfg.ID, "err", err)
 	}
 }

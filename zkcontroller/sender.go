@@ -43,7 +43,7 @@ type sender struct {
 
 // addSender opens a queue, or gives an open one its broker's new address.
 func (c *Controller) addSender(b *machine.Broker) {
-	ep := endpoint(b, c.cfg.Listener)
+	ep := endpoint(b, c.cfg.ControlListener)
 	if s := c.senders[b.ID]; s != nil {
 		s.mu.Lock()
 		s.addr = ep.Addr()

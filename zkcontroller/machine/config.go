@@ -34,6 +34,9 @@ type Config struct {
 	// NoBrokerEpochs is Kafka before 2.2 (KIP-380): a broker that comes back with
 	// a new registration between two looks is taken for the old one.
 	NoBrokerEpochs bool
+	// FullMetadata sends every partition with each UpdateMetadata that has only
+	// the live brokers to tell, as Kafka 1.0 does when brokers come and go.
+	FullMetadata bool
 	// ImbalancePercent is leader.imbalance.per.broker.percentage; 0 means 10.
 	ImbalancePercent int
 	// Rand places replicas and makes topic ids. It belongs to the machine.

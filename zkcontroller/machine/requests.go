@@ -157,6 +157,9 @@ func (m *Machine) sendMetadata(to []*Broker, ps []*partition) {
 	if len(to) == 0 {
 		return
 	}
+	if len(ps) == 0 && m.cfg.FullMetadata {
+		ps = m.ctx.withLeadership()
+	}
 	mps := make([]MetadataPartition, 0, len(ps))
 	for _, p := range ps {
 		if !p.known {

@@ -248,6 +248,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 					t.Fatal(err)
 				}
 				s.cfg.Protocol = v
+			case "full-metadata":
+				s.cfg.FullMetadata = true
 			case "no-broker-epochs":
 				s.cfg.NoBrokerEpochs = true
 			case "no-deletion":
