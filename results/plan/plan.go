@@ -34,6 +34,7 @@ type Plan struct {
 	Growth        []Fitted `json:"growth"` // memory and data of nodes
 	Excluded      []string `json:"excluded,omitempty"`
 	Refused       []string `json:"refused,omitempty"` // what could not be answered at all
+	Remarks       []string `json:"remarks,omitempty"` // what makes the numbers doubtful, and what they are of
 }
 
 // Fitted is one ladder and its fit.
@@ -94,6 +95,7 @@ func Make(runs []*results.Run, o Options) (*Plan, error) {
 	}
 	var all []*series
 	all, p.Excluded = gather(sources)
+	p.remark(runs, all)
 	if len(all) == 0 {
 		p.Refused = append(p.Refused, "no cell of the runs is valid: there is nothing to plan with")
 		return p, nil

@@ -3,6 +3,8 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"kbench/results"
@@ -17,7 +19,7 @@ func poolable(runs []*results.Run) error {
 	for i, r := range runs[1:] {
 		m := &r.Manifest
 		for _, c := range []struct{ what, a, b string }{
-			{"environment", first.EnvHash, m.EnvHash},
+			{"environment", environment(first.Environment, m.Environment), environment(m.Environment, first.Environment)},
 			{"provider", first.Provider, m.Provider},
 			{"workloads", workloadsOf(first.SpecYAML), workloadsOf(m.SpecYAML)},
 		} {
@@ -32,6 +34,45 @@ func poolable(runs []*results.Run) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// environment lists the fields of one environment that are not the same in the
+// other.
+func environment(e, other results.Environment) string {
+	var out []string
+	a, b := reflect.ValueOf(e), reflect.ValueOf(other)
+	for i := range a.NumField() {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			out = append(out, fmt.Sprintf("%s %v", a.Type().Field(i).Name, x))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// remark adds what a reader of the numbers must know of the runs.
+func (p *Plan) remark(runs []*results.Run, all []*series) {
+	say := func(format string, args ...any) {
+		if s := fmt.Sprintf(format, args...); !slices.Contains(p.Remarks, s) {
+			p.Remarks = append(p.Remarks, s)
+		}
+	}
+	for _, se := range all {
+		if store := se.config[storePath]; store != "" {
+			say("%s: store: %s", se.label, store)
+		}
+	}
+	for _, r := range runs {
+		m := &r.Manifest
+		if m.Interrupted {
+			say("%s was interrupted: what it measured until then is fitted", m.ID)
+		}
+		if m.Environment.OnMemory() {
+			say("%s kept its data on %s: fsync costs nothing there", m.ID, m.Environment.FileSystem)
+		}
+		if cores := m.Environment.Cores; cores > 0 && m.Observed.Load1 > float64(cores) {
+			say("%s began on a busy machine: load %.1f on %d cores", m.ID, m.Observed.Load1, cores)
+		}
+	}
 }
 
 // workloadsOf is the part of a normalised spec that says what is done, without

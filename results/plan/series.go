@@ -18,6 +18,9 @@ type series struct {
 	cells           []measured        // by partitions, then in the order of runs
 }
 
+// storePath stands for where the metadata was, beside the settings.
+const storePath = "store"
+
 // measured is one valid cell and the run it is in.
 type measured struct {
 	run  *source
@@ -76,6 +79,7 @@ func gather(runs []*source) (all []*series, excluded []string) {
 			}
 			config := maps.Clone(c.Config)
 			delete(config, partitionsAxis)
+			config[storePath] = c.Store                                 // what auto chose
 			key := fmt.Sprintf("%q %q %q", c.Target, c.Variant, config) // maps print sorted
 			se := byKey[key]
 			if se == nil {

@@ -59,14 +59,20 @@ func (p *Plan) render(f form) string {
 		b.WriteString(f.table(growthTable(p.Growth, f)) + "\n\n")
 		p.renderWhys(&b, f, p.Growth)
 	}
-	if len(p.Excluded) > 0 {
-		b.WriteString(f.heading("Left out"))
-		for _, e := range p.Excluded {
-			b.WriteString(f.item + f.text(e) + "\n")
-		}
-		b.WriteString("\n")
-	}
+	list(&b, f, "Left out", p.Excluded)
+	list(&b, f, "Remarks", p.Remarks)
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func list(b *strings.Builder, f form, heading string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString(f.heading(heading))
+	for _, l := range lines {
+		b.WriteString(f.item + f.text(l) + "\n")
+	}
+	b.WriteString("\n")
 }
 
 func (p *Plan) renderAnswers(b *strings.Builder, f form) {
