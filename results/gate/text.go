@@ -1,0 +1,108 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// words name a state in a column of equal width.
+var words = map[State]string{
+	Passed: "ok      ", Missed: "FAIL    ", Improved: "better  ", NoBaseline: "new     ", NoData: "NO DATA ",
+}
+
+// Headline is the verdict in one line.
+func (r *Report) Headline() string {
+	missed, total := 0, len(r.Checks)
+	for _, c := range r.Checks {
+		if c.State == Missed {
+			missed++
+		}
+	}
+	word := map[Verdict]string{Pass: "PASSED", Regressed: "REGRESSED", Invalid: "INVALID", Unjudged: "NO BASELINE"}[r.Verdict]
+	line := fmt.Sprintf("%s: %s, run %s", word, r.Name, r.Run)
+	switch r.Verdict {
+	case Regressed:
+		line += fmt.Sprintf(", %d of %d checks missed", missed, total)
+	case Pass:
+		line += fmt.Sprintf(", %d checks", total)
+	}
+	return line
+}
+
+// Text is the form for a terminal: what is wrong comes first.
+func (r *Report) Text() string {
+	var b strings.Builder
+	b.WriteString(oneLine(r.Headline()) + "\n")
+	// Checks say themselves what is wrong with them.
+	if r.Verdict != Regressed {
+		for _, reason := range r.Reasons {
+			b.WriteString("reason: " + oneLine(reason) + "\n")
+		}
+	}
+	for _, note := range r.Notes {
+		b.WriteString("note: " + oneLine(note) + "\n")
+	}
+	for _, c := range order(r.Checks) {
+		b.WriteString(words[c.State] + oneLine(c.Sentence()) + "\n")
+	}
+	return b.String()
+}
+
+// oneLine takes what a terminal or a line would act on out of a text.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// Markdown is the form for pull requests and job summaries.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\n", escape(r.Headline()))
+	for _, reason := range r.Reasons {
+		b.WriteString("- " + escape(reason) + "\n")
+	}
+	for _, note := range r.Notes {
+		b.WriteString("- " + escape(note) + "\n")
+	}
+	if len(r.Checks) > 0 {
+		b.WriteString("\n| | cell | check | value | bound | baseline | result |\n|---|---|---|--:|--:|--:|---|\n")
+	}
+	for _, c := range order(r.Checks) {
+		name := c.Name() + " against history"
+		if c.Kind == KindThreshold {
+			name = c.Rule
+		}
+		cells := []string{strings.TrimSpace(words[c.State]), c.Cell, name, c.optional(c.Value), c.optional(c.Bound), c.optional(c.Baseline), c.Message}
+		for i := range cells {
+			cells[i] = escape(cells[i])
+		}
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	fmt.Fprintf(&b, "\nspec %s, environment %s\n", escape(r.SpecHash), escape(r.EnvHash))
+	return b.String()
+}
+
+func (c *Check) optional(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return c.format(*v)
+}
+
+// escape keeps a name from being markup.
+func escape(s string) string {
+	return strings.NewReplacer(
+		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, `\`, `\\`, "~", `\~`,
+	).Replace(oneLine(s))
+}
+
+// JSON is the machine-readable form.
+func (r *Report) JSON() ([]byte, error) {
+	b, err := json.MarshalIndent(r, "", "  ")
+	return append(b, '\n'), err
+}
