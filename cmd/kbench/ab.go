@@ -75,7 +75,7 @@ func newAB() *cobra.Command {
 }
 
 func runAB(cmd *cobra.Command, f abFlags, args []string) error {
-	o, err := f.judging(cmd)
+	margin, err := f.judging()
 	if info, statErr := os.Stat(args[0]); statErr == nil && info.IsDir() {
 		if len(args) > 1 {
 			err = errors.Join(err, fmt.Errorf("%s is a directory; name one run folder, or two specs", args[0]))
@@ -83,9 +83,13 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 		if err = errors.Join(err, onlyJudging(cmd.Flags(), args[0])); err != nil {
 			return badInput(err)
 		}
+		o := paired.Options{Metric: f.metric}
+		if cmd.Flags().Changed("margin") {
+			o.Margin = margin
+		}
 		return judgeAB(cmd, f, args[0], o, nil)
 	}
-	c, planErr := f.plan(cmd, args)
+	c, planErr := f.plan(cmd, args, margin)
 	if err := errors.Join(err, planErr); err != nil {
 		return badInput(err)
 	}
@@ -106,23 +110,14 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 	if !f.quiet {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", outcome.Dir)
 	}
-	return judgeAB(cmd, f, outcome.Dir, o, sig)
+	return judgeAB(cmd, f, outcome.Dir, paired.Options{}, sig)
 }
 
-// judging reads the flags that say how to judge; they hold for old folders
-// too, where the folder's own metric and margin are taken unless given.
-func (f abFlags) judging(cmd *cobra.Command) (o paired.Options, err error) {
+// judging reads the flags that say how to judge. The error lists all faults.
+func (f abFlags) judging() (margin float64, err error) {
 	var errs []error
-	if cmd.Flags().Changed("metric") {
-		m, phase, err := results.FindMetric(f.metric)
-		if errs = append(errs, err); err == nil {
-			o.Metric = m.Name + "." + phase
-		}
-	}
-	if margin, err := parseMargin(f.margin); err != nil {
-		errs = append(errs, err)
-	} else if cmd.Flags().Changed("margin") {
-		o.Margin = margin
+	if margin, err = parseShare(f.margin); err != nil {
+		errs = append(errs, fmt.Errorf("--margin %w", err))
 	}
 	if f.failIf != "" && f.failIf != string(paired.Slower) {
 		errs = append(errs, fmt.Errorf("--fail-if %s: unknown; write slower", f.failIf))
@@ -130,7 +125,7 @@ func (f abFlags) judging(cmd *cobra.Command) (o paired.Options, err error) {
 	if formats := []string{"text", "md", "json"}; !slices.Contains(formats, f.format) {
 		errs = append(errs, fmt.Errorf("--format %s: unknown; %s", f.format, didYouMean(f.format, formats, "there are "+strings.Join(formats, ", "))))
 	}
-	return o, errors.Join(errs...)
+	return margin, errors.Join(errs...)
 }
 
 // onlyJudging refuses flags that say what to run where nothing is run.
@@ -147,12 +142,12 @@ func onlyJudging(fl *pflag.FlagSet, dir string) error {
 	return fmt.Errorf("%s: %s is a run folder, which is judged as it is; leave it out, or name specs", strings.Join(wrong, " "), dir)
 }
 
-// parseMargin reads 5% as 0.05.
-func parseMargin(text string) (float64, error) {
+// parseShare reads 5% as 0.05. The error begins with the text.
+func parseShare(text string) (float64, error) {
 	number, ok := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || !(v > 0 && v < 100) {
-		return 0, fmt.Errorf("--margin %s: not a share over 0%% and under 100%%; write 5%%", text)
+		return 0, fmt.Errorf("%s: not a share over 0%% and under 100%%; write 5%%", text)
 	}
 	return v / 100, nil
 }

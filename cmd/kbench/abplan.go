@@ -34,7 +34,7 @@ type abPlan struct {
 }
 
 // plan reads the specs and orders the pairs. The error lists all faults.
-func (f abFlags) plan(cmd *cobra.Command, args []string) (*abPlan, error) {
+func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPlan, error) {
 	p := &abPlan{retries: f.retryPairs, logs: make(map[string][]float64)}
 	faults := []error{
 		results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir),
@@ -53,10 +53,7 @@ func (f abFlags) plan(cmd *cobra.Command, args []string) (*abPlan, error) {
 	}
 	c := &p.comparison
 	c.Base, c.Variant = describeSide(p.base), describeSide(p.variant)
-	c.Pairs, c.Warmup = f.pairs, f.warmup
-	if c.Margin, err = parseMargin(f.margin); err != nil {
-		return nil, err
-	}
+	c.Pairs, c.Warmup, c.Margin = f.pairs, f.warmup, margin
 	if c.Metric, err = p.primary(f.metric); err != nil {
 		return nil, err
 	}

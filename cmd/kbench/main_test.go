@@ -36,12 +36,15 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"mkrun":    makeRun,
-			"lines":    countLines,
-			"plant":    plantLoss,
-			"blank":    blankHistory,
-			"mkladder": makeLadder,
-			"status":   wantStatus,
+			"mknight":   makeNight,
+			"mkhistory": makeHistory,
+			"mkpairs":   makePairs,
+			"mkrun":     makeRun,
+			"lines":     countLines,
+			"plant":     plantLoss,
+			"blank":     blankHistory,
+			"mkladder":  makeLadder,
+			"status":    wantStatus,
 		},
 		RequireExplicitExec: true,
 	})
