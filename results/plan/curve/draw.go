@@ -13,19 +13,24 @@ const draws = 2400
 
 // draw is one curve that the data allow.
 type draw struct {
-	shape shape
-	mu    float64 // logarithm of the cost at the largest size
-	sigma float64 // of the logarithm of a rung's value around the curve
-	noise float64 // a standard normal, for the rung measured anew
+	shape  shape
+	mu     float64 // logarithm of the cost at the largest size
+	middle float64 // what mu scatters around, for the shape
+	sigma  float64 // of the logarithm of a rung's value around the curve
+	noise  float64 // a standard normal, for the rung measured anew
 }
 
-// draw fills the pooled and the chosen draws.
+// draw fills the pooled and the chosen draws. The chosen ones, of which only
+// medians are shown, keep each shape's scale at its middle: they scatter less.
 func (f *Fit) draw(posts []posterior) {
 	rng := rand.New(rand.NewPCG(0x6b62656e6368, 0x706c616e))
 	for i, p := range posts {
 		f.pooled = append(f.pooled, f.sample(p, int(math.Round(draws*f.Models[i].Weight)), rng)...)
 	}
 	f.chosen = f.sample(posts[f.chosenI], draws/3, rng)
+	for i := range f.chosen {
+		f.chosen[i].mu = f.chosen[i].middle
+	}
 }
 
 // sample draws n curves of a candidate by importance: shapes from anywhere in
@@ -54,7 +59,7 @@ func (f *Fit) sample(p posterior, n int, rng *rand.Rand) []draw {
 			chi2 += z * z
 		}
 		sigma := math.Sqrt(c.spread / max(chi2, 1e-9))
-		out = append(out, draw{c.shape, c.mu + rng.NormFloat64()*sigma/math.Sqrt(total), sigma, rng.NormFloat64()})
+		out = append(out, draw{c.shape, c.mu + rng.NormFloat64()*sigma/math.Sqrt(total), c.mu, sigma, rng.NormFloat64()})
 	}
 	return out
 }
