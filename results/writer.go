@@ -246,7 +246,7 @@ func parseHlogFigure(name string) (workload, metric string, ok bool) {
 const hlogSuffix = ".hlog"
 
 func hlogName(cell, name string) string {
-	return strings.NewReplacer("/", "_", "\\", "_").Replace(cell + "." + name + hlogSuffix)
+	return strings.NewReplacer("/", "_", "\\", "_", "\x00", "_").Replace(cell + "." + name + hlogSuffix)
 }
 
 // Flush hands what was written to the kernel, so that a later SIGKILL of the

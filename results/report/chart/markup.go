@@ -147,5 +147,5 @@ func poly(x, y []float64) string {
 // textWidth guesses how wide a text is at a size; a page's fonts differ, so
 // that it guesses rather too much.
 func textWidth(text string, size float64) float64 {
-	return 0.58 * size * float64(len([]rune(text)))
+	return 0.62 * size * float64(len([]rune(text)))
 }
