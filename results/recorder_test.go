@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -194,33 +193,6 @@ func FuzzReadHlog(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestHlogReadByJava needs a Java HdrHistogram jar, named by HDRHISTOGRAM_JAR.
-func TestHlogReadByJava(t *testing.T) {
-	jar := os.Getenv("HDRHISTOGRAM_JAR")
-	if jar == "" {
-		t.Skip("SKIPPED: set HDRHISTOGRAM_JAR to HdrHistogram's jar to read our .hlog with Java")
-	}
-	r := NewRecorder(1)
-	for i := 1; i <= 1000; i++ {
-		r.Shard(0).Record(time.Duration(i) * time.Millisecond)
-	}
-	path := t.TempDir() + "/a.hlog"
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writeHlog(f, []Interval{{Tag: "a", Start: time.UnixMilli(1_790_000_000_000), End: time.UnixMilli(1_790_000_001_000), Dist: r.Merged()}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "java", "-cp", jar, "org.HdrHistogram.HistogramLogProcessor", "-i", path, "-tag", "a", "-outputValueUnitRatio", "1000000").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "Total count    =         1000") {
-		t.Errorf("Java read it as %s, %v", out, err)
-	}
 }
 
 // BenchmarkRecord must stay under 50 ns and 0 allocations per value.
