@@ -12,7 +12,7 @@ GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build run test race lint fuzz sim teeth images kafka bench clean
+.PHONY: help build run test race lint fuzz sim teeth images kafka bench release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,24 @@ kafka: ## fetch Apache Kafka's jars with Maven for the kafka-* targets; KAFKA_VE
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
+
+release: ## make static binaries of this version, archives and checksums in dist
+	@rm -rf dist && mkdir dist
+	@set -eu; \
+	for arch in amd64 arm64; do \
+	  name=kbench-$(subst /,-,$(VERSION))-linux-$$arch; \
+	  echo "dist/$$name.tar.gz"; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -buildid= -X main.version=$(VERSION)' -o dist/$$name ./cmd/kbench; \
+	  mkdir -p dist/.tree/$$name; \
+	  cp dist/$$name dist/.tree/$$name/kbench; \
+	  cp -R LICENSE README.md docs dist/.tree/$$name/; \
+	  tar --sort=name --format=gnu --mtime=@$$(git log -1 --format=%ct) --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+	    -C dist/.tree -cf - $$name | gzip -n -9 >dist/$$name.tar.gz; \
+	  rm -rf dist/.tree; \
+	done; \
+	cd dist; sha256sum kbench-* >SHA256SUMS; \
+	sha256sum --quiet -c SHA256SUMS; \
+	./kbench-$(subst /,-,$(VERSION))-linux-$$($(GO) env GOHOSTARCH) version | grep -F 'kbench $(VERSION) '
 
 clean: ## remove what was built and what killed runs left
 	@if [ -x bin/kbench ]; then bin/kbench clean; fi

@@ -77,7 +77,7 @@ var bans = []ban{
 // below the directories only.
 var layout = []string{
 	".ci", ".gitignore", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum",
-	"broker", "cmd", "docker", "harness", "internal", "kafka", "kraftcontroller", "results", "workloads", "zkcontroller",
+	"broker", "cmd", "docker", "docs", "harness", "internal", "kafka", "kraftcontroller", "results", "workloads", "zkcontroller",
 }
 
 // pure lists the packages that are functions of their inputs.
