@@ -99,7 +99,7 @@ func (run *cellRun) up(ctx context.Context) error {
 	}
 	s := shapeOf(run.spec, clusterID(run.Spec.Seed, run.n))
 	if s.kafka != nil {
-		run.out.Notes = append(run.out.Notes, "the controllers are "+kafkaSoftware(run.spec)+"; their server.properties: "+kafkaSettings(run.spec))
+		run.out.Notes = append(run.out.Notes, "the controllers are "+kafkaSoftware(run.spec)+", the brokers are kbench's; nodes/*/controller-*.properties is their configuration")
 	}
 	members, err := layout(ctx, s, run.provider, st.servers)
 	if err != nil {

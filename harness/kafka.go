@@ -102,8 +102,11 @@ func kafkaSoftware(c spec.Cell) string {
 	if s == nil {
 		return "kbench's, a process of Go"
 	}
-	flags := append(apache.Flags(s.heap), s.jvm...)
-	return fmt.Sprintf("Apache Kafka %s on a JVM with %s", s.version, strings.Join(flags, " "))
+	text := fmt.Sprintf("Apache Kafka %s on a JVM with a heap of %s and the flags of Kafka's start script", s.version, s.heap)
+	if len(s.jvm) > 0 {
+		text += " and " + strings.Join(s.jvm, " ")
+	}
+	return text
 }
 
 const (
