@@ -35,6 +35,23 @@ func (c Cell) Retried() int {
 	return n
 }
 
+type cellRepeat struct {
+	cell   string
+	repeat int
+}
+
+// uncounted finds the repeats of which no attempt was meant to count: they
+// warmed the machine up, and nothing in them was found invalid.
+func uncounted(cells []Cell) map[cellRepeat]bool {
+	out := make(map[cellRepeat]bool)
+	for _, c := range cells {
+		for _, a := range c.Attempts {
+			out[cellRepeat{c.ID, a.Repeat}] = a.Dropped != ""
+		}
+	}
+	return out
+}
+
 // Comparison is what an interleaved comparison fixed before it measured
 // anything, so that its folder can be judged again.
 type Comparison struct {

@@ -84,15 +84,17 @@ type figureKey struct{ cell, workload, metric, phase string }
 func figures(cells []Cell, samples []Sample, hists map[figureKey]Figure, percentiles []float64) ([]Figure, error) {
 	values := make(map[figureKey][]float64)
 	invalid := make(map[figureKey]int64)
+	warmup := uncounted(cells)
 	for _, s := range samples {
 		m, phase, err := FindMetric(s.Metric)
 		if err != nil {
 			return nil, err
 		}
 		key := figureKey{s.Cell, s.Workload, m.Name, phase}
-		if s.Valid {
+		switch {
+		case s.Valid:
 			values[key] = append(values[key], s.Value)
-		} else {
+		case !warmup[cellRepeat{s.Cell, s.Repeat}]:
 			invalid[key]++
 		}
 	}

@@ -229,6 +229,7 @@ func TestParseThreshold(t *testing.T) {
 func FuzzParseThreshold(f *testing.F) {
 	f.Add("kraft: recovery.controller.median < 4s")
 	f.Add("p99(propagation.last) >= 50ms")
+	f.Add("controlled-shutdown.median < baseline + max(10%, 20ms)")
 	f.Add("((<")
 	f.Fuzz(func(t *testing.T, s string) {
 		th, err := ParseThreshold(s)

@@ -28,6 +28,7 @@ const (
 )
 
 const (
+	maxPairs   = 2000 // that are read; an interval looks at every two of them
 	confidence = 0.95
 	power      = 0.80 // of the number of pairs that is proposed
 	seed       = 1    // of the bootstrap
@@ -102,6 +103,9 @@ func Analyse(r *results.Run, o Options) (*Analysis, error) {
 		Base: c.Base.Name, Variant: c.Variant.Name, Metric: cmp.Or(o.Metric, c.Metric), Margin: cmp.Or(o.Margin, c.Margin),
 		Pairs: c.Pairs, Warmup: c.Warmup,
 	}
+	if a.Pairs < 1 || a.Pairs > maxPairs || a.Warmup < 0 || a.Warmup > maxPairs {
+		return nil, fmt.Errorf("%s says that it holds %d pairs and %d to warm up; the manifest is damaged", a.Run, a.Pairs, a.Warmup)
+	}
 	m, phase, err := results.FindMetric(a.Metric)
 	if err != nil {
 		return nil, fmt.Errorf("primary metric: %w", err)
@@ -146,8 +150,7 @@ func (a *Analysis) match(r *results.Run, figs []results.Figure, match results.Ma
 		res.Unit, res.better = m.Unit, m.Better
 		for repeat := a.Warmup + 1; repeat <= a.Warmup+a.Pairs; repeat++ {
 			x, ok1 := b[s][repeat]
-			y, ok2 := v[s][repeat]
-			if ok1 && ok2 {
+			if y, ok2 := v[s][repeat]; ok1 && ok2 {
 				res.Values = append(res.Values, Pair{repeat, firstOf(base, variant, repeat), x, y})
 			}
 		}

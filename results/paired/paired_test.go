@@ -227,6 +227,8 @@ func TestWhatIsNoComparison(t *testing.T) {
 		edit func(*results.Manifest)
 	}{
 		"holds no interleaved comparison":    {Options{}, func(m *results.Manifest) { m.Comparison = nil }},
+		"holds 1152921504606846976 pairs":    {Options{}, func(m *results.Manifest) { m.Comparison.Pairs = 1 << 60 }},
+		"holds 0 pairs and 1":                {Options{}, func(m *results.Manifest) { m.Comparison.Pairs = 0 }},
 		"unknown metric":                     {Options{Metric: "x"}, nil},
 		"recovery.broker.moved was not":      {Options{Metric: "recovery.broker"}, nil},
 		"must be over 0 and under 1":         {Options{Margin: math.NaN()}, nil},
