@@ -31,8 +31,8 @@ func FromRun(r *results.Run) (*Night, error) {
 	n := &Night{
 		At: m.Started.UTC(), Format: FormatVersion, Kind: kindRun, Run: m.ID, Digest: digest(r), Started: m.Started.Round(0),
 		Spec: m.Name, SpecHash: m.SpecHash, EnvHash: m.EnvHash,
-		Commit: m.Tool.Commit, Dirty: m.Tool.Dirty, Version: m.Tool.Version, Verdict: m.Verdict,
-		Load1: m.Observed.Load1, Cores: m.Environment.Cores, FsyncNs: int64(m.Observed.FsyncP50),
+		Commit: m.Tool.Commit, Dirty: m.Tool.Dirty, Version: m.Tool.Version, Provider: m.Provider, Verdict: m.Verdict,
+		Environment: m.Environment, Load1: m.Observed.Load1, FsyncNs: int64(m.Observed.FsyncP50),
 		Warnings: warnings(m),
 	}
 	reps := newRepeats(r)
@@ -61,7 +61,7 @@ func cell(m *results.Manifest, c *results.Cell) Cell {
 }
 
 // comparableKey is equal for the same cell in two nights where nothing but the
-// measured program differs: settings, load, store and environment are equal.
+// measured program differs: settings, load, store, provider and environment are equal.
 // The cell's own hash covers its settings and workloads; a folder without one
 // is known by its settings.
 func comparableKey(m *results.Manifest, c *results.Cell) string {
@@ -73,7 +73,7 @@ func comparableKey(m *results.Manifest, c *results.Cell) string {
 		}
 		settings = string(b)
 	}
-	return shortHash(settings, c.Target, c.Variant, c.Store, strconv.Itoa(c.Partitions), m.EnvHash)
+	return shortHash(settings, c.Target, c.Variant, c.Store, m.Provider, strconv.Itoa(c.Partitions), m.EnvHash)
 }
 
 // digest identifies what a run measured: the files as they were written, or
@@ -159,12 +159,10 @@ func (rs *repeats) fromSamples(f results.Figure, out *Figure) error {
 		return cmp.Or(cmp.Compare(a.Repeat, b.Repeat), cmp.Compare(a.Trial, b.Trial))
 	})
 	listed := len(samples) <= MaxValues || f.Unit != results.Nanoseconds
-	rec := results.NewRecorder(1)
 	for len(samples) > 0 {
 		var values []float64
 		for first := samples[0].Repeat; len(samples) > 0 && samples[0].Repeat == first; samples = samples[1:] {
 			values = append(values, samples[0].Value)
-			rec.Shard(0).Record(time.Duration(samples[0].Value))
 		}
 		s, err := results.Summarize(values)
 		if err != nil {
@@ -173,19 +171,22 @@ func (rs *repeats) fromSamples(f results.Figure, out *Figure) error {
 		r := Repeat{N: int64(s.N), Median: s.Median}
 		if listed {
 			r.Values = values
+		} else {
+			rec := results.NewRecorder(1)
+			for _, v := range values {
+				rec.Shard(0).Record(time.Duration(v))
+			}
+			r.Histogram = rec.Merged()
 		}
 		out.Repeats = append(out.Repeats, r)
-	}
-	if !listed {
-		out.Histogram = rec.Merged()
 	}
 	return nil
 }
 
-// fromHistograms takes each repeat's log and merges them.
+// fromHistograms takes each repeat's log.
 func (rs *repeats) fromHistograms(f results.Figure, out *Figure) error {
-	out.Histogram = results.NewDistribution()
-	for repeat := 1; out.Histogram.Count() < f.N && repeat <= 10_000; repeat++ {
+	var n int64
+	for repeat := 1; n < f.N && repeat <= maxRepeats; repeat++ {
 		d := results.NewDistribution()
 		intervals, err := rs.hlog(f, repeat)
 		if err != nil {
@@ -199,17 +200,18 @@ func (rs *repeats) fromHistograms(f results.Figure, out *Figure) error {
 			}
 		}
 		if median, ok := d.Quantile(50); ok {
-			out.Repeats = append(out.Repeats, Repeat{N: d.Count(), Median: float64(median)})
-		}
-		if err := out.Histogram.Merge(d); err != nil {
-			return err
+			out.Repeats = append(out.Repeats, Repeat{N: d.Count(), Median: float64(median), Histogram: d})
+			n += d.Count()
 		}
 	}
-	if n := out.Histogram.Count(); n != f.N {
+	if n != f.N {
 		return fmt.Errorf("%s.%s of %s: the repeats hold %d values, the figure %d", f.Metric, f.Phase, f.Cell, n, f.N)
 	}
 	return nil
 }
+
+// maxRepeats bounds the search for a repeat's log: an interrupted one has none.
+const maxRepeats = 10_000
 
 func (rs *repeats) hlog(f results.Figure, repeat int) ([]results.Interval, error) {
 	name := results.HlogFigure(f.Workload, f.Metric, repeat)

@@ -111,10 +111,14 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s of %s: %+v, want %+v", want.Metric, want.Cell, got, want)
 			continue
 		}
-		if want.Histogram != (got.Histogram != nil) || got.Histogram != nil && got.Histogram.Count() != want.N {
-			t.Errorf("%s: histogram %v", want.Metric, got.Histogram)
+		var n int64
+		for _, rep := range got.Repeats {
+			if want.Histogram != (rep.Histogram != nil) || rep.Histogram != nil && rep.Histogram.Count() != rep.N {
+				t.Errorf("%s: histogram %v", want.Metric, rep.Histogram)
+			}
+			n += rep.N
 		}
-		if len(got.Repeats) != 2 {
+		if len(got.Repeats) != 2 || n != want.N {
 			t.Errorf("%s: repeats %+v", want.Metric, got.Repeats)
 		}
 	}
@@ -419,7 +423,7 @@ func TestManyValues(t *testing.T) {
 	tr.Trials = MaxValues/2 + 1
 	n := night(t, tr)
 	_, f := n.Find("zk.base.partitions-1k", "controller-failover", "recovery.controller.first-admin")
-	if _, ok := f.Values(); ok || f.Histogram == nil || f.Histogram.Count() != f.N || f.N != MaxValues+2 {
+	if _, ok := f.Values(); ok || f.Repeats[0].Histogram == nil || f.Repeats[1].Histogram.Count() != f.N/2 || f.N != MaxValues+2 {
 		t.Errorf("figure of %d values: %+v", f.N, f)
 	}
 }

@@ -34,12 +34,14 @@ type Night struct {
 	Commit   string          `json:"commit,omitempty"` // of the kbench that ran
 	Dirty    bool            `json:"dirty,omitempty"`
 	Version  string          `json:"version,omitempty"`
+	Provider string          `json:"provider,omitempty"`
 	Verdict  results.Verdict `json:"verdict"`
-	Load1    float64         `json:"load1"` // run queue when it began, -1 where unknown
-	Cores    int             `json:"cores"`
+	Load1    float64         `json:"load1"`             // run queue when it began, -1 where unknown
 	FsyncNs  int64           `json:"fsyncNs,omitempty"` // median of the probe, 0 where not probed
 	Warnings []string        `json:"warnings,omitempty"`
-	Cells    []Cell          `json:"cells"`
+
+	Environment results.Environment `json:"environment"`
+	Cells       []Cell              `json:"cells"`
 }
 
 // Cell is one cluster of a night.
@@ -58,21 +60,20 @@ type Cell struct {
 
 // Figure is one phase of one metric, described in Unit.
 type Figure struct {
-	Workload    string                `json:"workload"`
-	Metric      string                `json:"metric"` // without the phase
-	Phase       string                `json:"phase"`
-	Headline    bool                  `json:"headline,omitempty"`
-	Unit        results.Unit          `json:"unit"`
-	N           int64                 `json:"n"`
-	Invalid     int64                 `json:"invalid,omitempty"` // values of invalid trials, not in the figures
-	Min         float64               `json:"min"`
-	Median      float64               `json:"median"`
-	Max         float64               `json:"max"`
-	MedianLo    *float64              `json:"medianLo,omitempty"` // 95 % interval of the median
-	MedianHi    *float64              `json:"medianHi,omitempty"`
-	Percentiles map[string]float64    `json:"percentiles,omitempty"`
-	Repeats     []Repeat              `json:"repeats,omitempty"`
-	Histogram   *results.Distribution `json:"histogram,omitempty"` // of all values, where they are too many to list
+	Workload    string             `json:"workload"`
+	Metric      string             `json:"metric"` // without the phase
+	Phase       string             `json:"phase"`
+	Headline    bool               `json:"headline,omitempty"`
+	Unit        results.Unit       `json:"unit"`
+	N           int64              `json:"n"`
+	Invalid     int64              `json:"invalid,omitempty"` // values of invalid trials, not in the figures
+	Min         float64            `json:"min"`
+	Median      float64            `json:"median"`
+	Max         float64            `json:"max"`
+	MedianLo    *float64           `json:"medianLo,omitempty"` // 95 % interval of the median
+	MedianHi    *float64           `json:"medianHi,omitempty"`
+	Percentiles map[string]float64 `json:"percentiles,omitempty"`
+	Repeats     []Repeat           `json:"repeats,omitempty"`
 }
 
 // Repeat is what one repeat of the cell gave of a figure. Two repeats of one
@@ -81,6 +82,8 @@ type Repeat struct {
 	N      int64     `json:"n"`
 	Median float64   `json:"median"`
 	Values []float64 `json:"values,omitempty"` // valid trials in their order, at most MaxValues over all repeats
+
+	Histogram *results.Distribution `json:"histogram,omitempty"` // of all values, where they are too many to list
 }
 
 // MaxValues is how many values of a figure are listed one by one; of more the
@@ -91,7 +94,7 @@ const MaxValues = 200
 func (f *Figure) Name() string { return f.Metric + "." + f.Phase }
 
 // Values are the valid trials of all repeats in their order. ok is false where
-// the histogram is kept in their stead. The slice is the caller's.
+// histograms are kept in their stead. The slice is the caller's.
 func (f *Figure) Values() (values []float64, ok bool) {
 	for _, r := range f.Repeats {
 		values = append(values, r.Values...)
