@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 
 	"kbench/results"
 	"kbench/results/stat"
@@ -55,13 +54,17 @@ func (l *layout) measure(run int) ([]measured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Label, err)
 	}
+	cells := make(map[string]*results.Cell)
+	for i := range in.Run.Manifest.Cells {
+		c := &in.Run.Manifest.Cells[i]
+		cells[c.ID] = c
+	}
 	var out []measured
 	for _, f := range figs {
-		i := slices.IndexFunc(in.Run.Manifest.Cells, func(c results.Cell) bool { return c.ID == f.Cell })
-		if i < 0 || in.Run.Manifest.Cells[i].Verdict != results.Valid || f.N == 0 {
+		c := cells[f.Cell]
+		if c == nil || c.Verdict != results.Valid || f.N == 0 {
 			continue
 		}
-		c := &in.Run.Manifest.Cells[i]
 		at := l.place(c)
 		for _, s := range []string{median, p99} {
 			center, ok := f.Value(results.Stat(s))

@@ -19,21 +19,43 @@ type specParts struct {
 // statistics take account of them.
 var sampling = []string{"trials"}
 
+// specDoc is the part of a spec that is read here.
+type specDoc struct {
+	Workloads []map[string]any `yaml:"workloads"`
+	Variants  []struct {
+		Name string         `yaml:"name"`
+		Set  map[string]any `yaml:"set"`
+	} `yaml:"variants"`
+}
+
+// maxSpec bounds what is decoded: the decoder takes seconds for the worst of
+// larger texts.
+const maxSpec = 256 << 10
+
+// decodeSpec decodes text, which may be foreign: on some that is no YAML the
+// decoder panics.
+func decodeSpec(text string) (doc specDoc, err error) {
+	if len(text) > maxSpec {
+		return specDoc{}, fmt.Errorf("the stored spec is larger than %d KB", maxSpec>>10)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			doc, err = specDoc{}, fmt.Errorf("decode the stored spec: %v", p)
+		}
+	}()
+	err = yaml.Unmarshal([]byte(text), &doc)
+	return doc, err
+}
+
 // orderPath is the path of the order in which workloads run.
 const orderPath = "workloads"
 
 // readSpec reads the normalised spec of a manifest. Text that is no spec is
 // compared as it stands.
 func readSpec(text string) *specParts {
-	var doc struct {
-		Workloads []map[string]any `yaml:"workloads"`
-		Variants  []struct {
-			Name string         `yaml:"name"`
-			Set  map[string]any `yaml:"set"`
-		} `yaml:"variants"`
-	}
 	out := &specParts{workloads: map[string]string{}, variants: map[string][]string{}}
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	doc, err := decodeSpec(text)
+	if err != nil {
 		out.workloads["spec"] = text
 		return out
 	}
