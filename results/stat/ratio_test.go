@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aclements/go-moremath/stats"
 	"pgregory.net/rapid"
 )
 
@@ -171,6 +172,24 @@ func TestWalsh(t *testing.T) {
 			}
 			if p, _ := SignedRank(moved); (p <= Alpha) != c.rejected {
 				t.Errorf("%d differences, interval %v: the shift %v has p %v", n, iv, c.shift, p)
+			}
+		}
+	}
+}
+
+// TestRankSums compares with the library's distribution, which counts in
+// another way.
+func TestRankSums(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5, 10, 25, 50} {
+		for _, m := range []int{1, 2, 4, 7, 13, 50} {
+			ways, all := rankSums(n, m)
+			sum := 0.0
+			for u, w := range ways {
+				sum += w / all
+				// Few places of large ones: the library takes long for each.
+				if n*m <= 100 || u%97 == 0 {
+					near(t, "share", sum/stats.UDist{N1: n, N2: m}.CDF(float64(u)), 1, 1e-9)
+				}
 			}
 		}
 	}

@@ -75,20 +75,37 @@ func ShiftRatio(a, b []float64, confidence float64) (ratio float64, iv Interval,
 func shiftRank(n, m int, confidence float64) int {
 	alpha := 1 - confidence
 	if n <= stats.MannWhitneyExactLimit && m <= stats.MannWhitneyExactLimit {
-		dist := stats.UDist{N1: n, N2: m}
-		lo, hi := 0, n*m/2 // the smallest U that is not rejected lies here
-		for lo < hi {
-			if mid := (lo + hi) / 2; 2*dist.CDF(float64(mid)) <= alpha {
-				lo = mid + 1
-			} else {
-				hi = mid
+		ways, all := rankSums(n, m)
+		k, tail := 0, 0.0
+		for ; k < len(ways); k++ {
+			if tail += ways[k] / all; 2*tail > alpha {
+				break
 			}
 		}
-		return lo
+		return k
 	}
 	mean := float64(n) * float64(m) / 2
 	sd := math.Sqrt(mean * float64(n+m+1) / 6)
 	return max(int(math.Floor(mean-0.5-stats.StdNormal.InvCDF(1-alpha/2)*sd))+1, 0)
+}
+
+// rankSums counts the ways to split n+m different values into n and m that
+// have U = 0, 1 and so on up to the middle, and all ways. They are the
+// coefficients of the Gaussian binomial (Mann and Whitney 1947): a product of
+// (1 - q^(m+i)) / (1 - q^i).
+func rankSums(n, m int) (ways []float64, all float64) {
+	ways, all = make([]float64, n*m/2+1), 1
+	ways[0] = 1
+	for i := 1; i <= n; i++ {
+		for u := len(ways) - 1; u >= m+i; u-- {
+			ways[u] -= ways[u-m-i]
+		}
+		for u := i; u < len(ways); u++ {
+			ways[u] += ways[u-i]
+		}
+		all *= float64(m+i) / float64(i)
+	}
+	return ways, all
 }
 
 // ratios are all quotients of b over a, both sorted, without listing them.
