@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,11 +22,7 @@ func (p *zkPlane) handleIncrementalAlterConfigs(ctx context.Context, r *wire.Req
 		want := &req.Resources[i]
 		res := kmsg.NewIncrementalAlterConfigsResponseResource()
 		res.ResourceType, res.ResourceName = want.ResourceType, want.ResourceName
-		if err := p.alterConfigs(ctx, want, req.ValidateOnly); err != nil {
-			code, text := kafka.UnknownServerError, err.Error()
-			errors.As(err, &code)
-			res.ErrorCode, res.ErrorMessage = int16(code), &text
-		}
+		res.ErrorCode, res.ErrorMessage = answerOf(p.alterConfigs(ctx, want, req.ValidateOnly))
 		resp.Resources = append(resp.Resources, res)
 	}
 	return resp, nil
@@ -35,6 +30,23 @@ func (p *zkPlane) handleIncrementalAlterConfigs(ctx context.Context, r *wire.Req
 
 func (p *zkPlane) alterConfigs(ctx context.Context, want *kmsg.IncrementalAlterConfigsRequestResource, validateOnly bool) error {
 	res := metadata.ConfigResource{Type: metadata.ConfigType(want.ResourceType), Name: want.ResourceName}
+	if err := p.configurable(res); err != nil {
+		return err
+	}
+	values, err := p.configs(ctx, res)
+	if err != nil {
+		return err
+	}
+	for i := range want.Configs {
+		if err := alterConfig(values, &want.Configs[i]); err != nil {
+			return err
+		}
+	}
+	return p.writeConfigs(ctx, res, values, validateOnly)
+}
+
+// configurable says whether a resource has configuration here.
+func (p *zkPlane) configurable(res metadata.ConfigResource) error {
 	switch res.Type {
 	case metadata.TopicConfig:
 		if _, ok := p.b.Image().Topic(res.Name); !ok {
@@ -47,21 +59,24 @@ func (p *zkPlane) alterConfigs(ctx context.Context, want *kmsg.IncrementalAlterC
 	default:
 		return fmt.Errorf("resource type %d has no configuration here: %w", res.Type, kafka.InvalidRequest)
 	}
-	values, err := p.configs(ctx, res)
-	if err != nil {
-		return err
-	}
-	for i := range want.Configs {
-		if err := alterConfig(values, &want.Configs[i]); err != nil {
-			return err
+	return nil
+}
+
+// writeConfigs checks the whole configuration of a resource and writes it.
+func (p *zkPlane) writeConfigs(ctx context.Context, res metadata.ConfigResource, values map[string]string, validateOnly bool) error {
+	if res.Type == metadata.TopicConfig {
+		for name, value := range values {
+			if err := metadata.ValidateTopicConfig(name, value); err != nil {
+				return fmt.Errorf("%w: %w", err, kafka.InvalidConfig)
+			}
 		}
 	}
 	if validateOnly {
 		return nil
 	}
-	s := p.session.Load()
-	if s == nil {
-		return fmt.Errorf("no ZooKeeper session at the moment: %w", kafka.BrokerNotAvailable)
+	s, err := p.live()
+	if err != nil {
+		return err
 	}
 	typ, entity := configEntity(res)
 	if err := s.WriteConfig(ctx, typ, entity, values); err != nil {
@@ -87,11 +102,6 @@ func alterConfig(values map[string]string, c *kmsg.IncrementalAlterConfigsReques
 	}
 	switch c.Op {
 	case kmsg.IncrementalAlterConfigOpSet:
-		if c.Name == "min.insync.replicas" {
-			if n, err := strconv.Atoi(*c.Value); err != nil || n < 1 {
-				return fmt.Errorf("min.insync.replicas is %q, it must be a number of at least 1: %w", *c.Value, kafka.InvalidConfig)
-			}
-		}
 		values[c.Name] = *c.Value
 	case kmsg.IncrementalAlterConfigOpAppend:
 		values[c.Name] = strings.Trim(values[c.Name]+","+*c.Value, ",")

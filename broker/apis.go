@@ -18,7 +18,11 @@ func (b *Broker) APIs() []wire.API {
 		{Key: int16(kmsg.FindCoordinator), MinVersion: 0, MaxVersion: 6, Handle: b.handleFindCoordinator},
 		{Key: int16(kmsg.InitProducerID), MinVersion: 0, MaxVersion: 5, Handle: b.handleInitProducerID},
 		{Key: int16(kmsg.OffsetForLeaderEpoch), MinVersion: 2, MaxVersion: 4, Handle: b.handleOffsetForLeaderEpoch},
+		{Key: int16(kmsg.DescribeACLs), MinVersion: 0, MaxVersion: 3, Handle: b.handleDescribeACLs},
 		{Key: int16(kmsg.DescribeConfigs), MinVersion: 0, MaxVersion: 4, Handle: b.handleDescribeConfigs},
+		{Key: int16(kmsg.DescribeDelegationToken), MinVersion: 1, MaxVersion: 3, Handle: b.handleDescribeDelegationToken},
+		{Key: int16(kmsg.DescribeClientQuotas), MinVersion: 0, MaxVersion: 1, Handle: b.handleDescribeClientQuotas},
+		{Key: int16(kmsg.DescribeUserSCRAMCredentials), MinVersion: 0, MaxVersion: 0, Handle: b.handleDescribeUserSCRAMCredentials},
 		{Key: int16(kmsg.DescribeCluster), MinVersion: 0, MaxVersion: 2, Handle: b.handleDescribeCluster},
 	}
 	return mergeAPIs(mergeAPIs(table, b.plane.apis()), b.cfg.ControllerAPIs)

@@ -31,7 +31,10 @@ type Config struct {
 	FetchWait      time.Duration // replica.fetch.wait.max.ms, 500 ms: the period of an idle follower's fetches
 	FetchBackoff   time.Duration // replica.fetch.backoff.ms, 1 s: after an answer with an error
 	RequestTimeout time.Duration // of requests to other nodes, 30 s
-	MinISR         int           // min.insync.replicas where a topic has none, 1
+	// TokenSecret is delegation.token.secret.key, the same at all brokers; ""
+	// refuses delegation tokens.
+	TokenSecret string
+	MinISR      int // min.insync.replicas where a topic has none, 1
 
 	// ControllerAPIs are the handlers of a controller candidate in the same
 	// process (ZooKeeper mode). They take the place of the broker's answer

@@ -56,7 +56,8 @@ type zkPlane struct {
 	regEpoch     atomic.Int64
 	cluster      atomic.Pointer[string]
 	topicConfigs configCache
-	shutdown     *channel // ControlledShutdown
+	news         chan struct{} // capacity 1: a notification may have come; of the session
+	shutdown     *channel      // ControlledShutdown
 	isr          *isrNotes
 
 	// mu makes the controller's requests apply one after another and guards
@@ -174,7 +175,7 @@ func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, er
 		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, ConnectTimeout: p.cfg.ConnectTimeout, MaxInFlight: p.cfg.MaxInFlight,
 		MaxRequestBytes: p.cfg.MaxRequestBytes, PreviousSession: previous, Dial: p.cfg.Dial, Logger: p.b.log,
 		OnEvent: func(e zk.Event) {
-			if e.Kind == zk.NodeChildrenChanged && e.Path == zk.ConfigChangesPath || e.Kind == zk.Reconnected {
+			if e.Kind == zk.NodeChildrenChanged || e.Kind == zk.Reconnected { // only notifications are watched
 				select {
 				case changes <- struct{}{}:
 				default:
@@ -191,14 +192,15 @@ func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, er
 	if err != nil {
 		return nil, errors.Join(err, p.close(s))
 	}
-	p.topicConfigs.begin(changes)
+	p.topicConfigs.begin()
+	p.news = changes
 	p.session.Store(s)
 	return s, nil
 }
 
 // prepare makes the roots and learns the cluster's id.
 func (p *zkPlane) prepare(ctx context.Context, s *zk.Session) error {
-	if err := s.EnsurePersistentPaths(ctx); err != nil {
+	if err := errors.Join(s.EnsurePersistentPaths(ctx), s.EnsureAccessPaths(ctx)); err != nil {
 		return err
 	}
 	candidate, err := kafka.ParseUUID(p.b.cfg.ClusterID)
@@ -252,15 +254,34 @@ func (p *zkPlane) registration() zk.BrokerRegistration {
 	}
 }
 
-// hold follows config changes until the session dies or ctx ends.
+// hold keeps what the broker has of configuration, ACLs and tokens up to date,
+// until the session dies or ctx ends.
 func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
-	s.WatchChildren(zk.ConfigChangesPath)
-	for {
-		if err := p.topicConfigs.catchUp(ctx, s); err != nil && ctx.Err() == nil && s.Err() == nil {
-			p.b.log.Warn("config changes not read", "reason", err)
+	queues := p.queues()
+	for _, q := range queues {
+		q.begin()
+		s.WatchChildren(q.path)
+	}
+	warn := func(err error) {
+		if err != nil && ctx.Err() == nil && s.Err() == nil {
+			p.b.log.Warn("changes in ZooKeeper not read", "reason", err)
+		}
+	}
+	tokens := time.NewTicker(tokenCheck)
+	defer tokens.Stop()
+	for loaded := false; ; {
+		for _, q := range queues {
+			warn(q.catchUp(ctx, s, p.b.cfg.Now().UnixMilli()))
+		}
+		if !loaded { // after the watches are armed, so that nothing is missed
+			err := p.loadAccess(ctx, s)
+			warn(err)
+			loaded = err == nil
 		}
 		select {
-		case <-p.topicConfigs.changes:
+		case <-p.news:
+		case <-tokens.C:
+			warn(p.expireTokens(ctx))
 		case <-s.Done():
 			return
 		case <-ctx.Done():
@@ -274,7 +295,15 @@ func (p *zkPlane) apis() []wire.API {
 		{Key: 4, MinVersion: 0, MaxVersion: 7, Handle: p.handleLeaderAndISR},
 		{Key: 5, MinVersion: 0, MaxVersion: 4, Handle: p.handleStopReplica},
 		{Key: 6, MinVersion: 0, MaxVersion: 8, Handle: p.handleUpdateMetadata},
+		{Key: 30, MinVersion: 0, MaxVersion: 3, Handle: p.handleCreateACLs},
+		{Key: 31, MinVersion: 0, MaxVersion: 3, Handle: p.handleDeleteACLs},
+		{Key: 33, MinVersion: 0, MaxVersion: 2, Handle: p.handleAlterConfigs},
+		{Key: 38, MinVersion: 1, MaxVersion: 3, Handle: p.handleCreateDelegationToken},
+		{Key: 39, MinVersion: 1, MaxVersion: 2, Handle: p.handleRenewDelegationToken},
+		{Key: 40, MinVersion: 1, MaxVersion: 2, Handle: p.handleExpireDelegationToken},
 		{Key: 44, MinVersion: 0, MaxVersion: 1, Handle: p.handleIncrementalAlterConfigs},
+		{Key: 49, MinVersion: 0, MaxVersion: 1, Handle: p.handleAlterClientQuotas},
+		{Key: 51, MinVersion: 0, MaxVersion: 0, Handle: p.handleAlterUserSCRAMCredentials},
 	}...)
 }
 

@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -68,7 +67,7 @@ func (p *zkPlane) writesISR() bool { return p.cfg.Protocol.LeadersWriteISR() }
 func (p *zkPlane) writeISR(ctx context.Context, proposals []*replica.Proposal) ([]replica.Outcome, error) {
 	s := p.session.Load()
 	if s == nil {
-		return nil, fmt.Errorf("no ZooKeeper session at the moment: %w", kafka.BrokerNotAvailable)
+		return nil, errNoSession
 	}
 	p.mu.Lock()
 	controllerEpoch := p.controllerEpoch

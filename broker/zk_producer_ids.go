@@ -26,7 +26,7 @@ func (p *zkPlane) takesProducerIDs() bool { return !p.cfg.Protocol.AllocateProdu
 func (p *zkPlane) takeProducerIDs(ctx context.Context) (first, length int64, err error) {
 	s := p.session.Load()
 	if s == nil {
-		return 0, 0, fmt.Errorf("no ZooKeeper session at the moment: %w", kafka.BrokerNotAvailable)
+		return 0, 0, errNoSession
 	}
 	for range producerIDTries {
 		r := s.Do(ctx, zk.Get(zk.ProducerIDBlockPath))

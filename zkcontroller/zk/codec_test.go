@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kbench/kafka"
+	"kbench/kafka/access"
 )
 
 var one = kafka.UUID{15: 1}
@@ -37,10 +38,20 @@ func TestEncodersMatchKafka(t *testing.T) {
 		`{"version":2,"entity_path":"topics/foo"}`:                                                                               EncodeConfigChange("topics/foo"),
 		`{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"u","partition":1}]}`:                                   EncodePartitionSet(tps),
 		`{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]},{"topic":"u","partition":1,"replicas":[1,2]}]}`: EncodeReassignments([]Reassignment{{tps[0], ids(1, 2)}, {tps[1], ids(1, 2)}}),
-		`{"version":1,"broker":3,"event":1}`:                                                                                     EncodeLogDirEvent(3),
-		`{"features":{},"version":2,"status":1}`:                                                                                 EncodeFeature(Feature{Enabled: true}),
-		`{"features":{"f1":{"max_version_level":3}},"version":2,"status":0}`:                                                     EncodeFeature(Feature{Version: 2, Features: map[string]int16{"f1": 3}}),
-		`{"features":{"f1":{"max_version_level":3,"min_version_level":3}},"version":1,"status":1}`:                               EncodeFeature(Feature{1, true, map[string]int16{"f1": 3}}),
+		`{"acls":[{"principal":"User:alice","permissionType":"Allow","host":"*","operation":"Read"},{"principal":"User:*","permissionType":"Deny","host":"1.2.3.4","operation":"ClusterAction"}],"version":1}`: EncodeACLs([]access.Binding{
+			{Principal: "User:alice", Permission: access.Allow, Host: "*", Operation: access.Read},
+			{Principal: "User:*", Permission: access.Deny, Host: "1.2.3.4", Operation: access.ClusterAction},
+		}),
+		`{"issueTimestamp":1000,"renewers":["User%3Abob","User%3Aalice"],"tokenRequester":"User%3Abob","tokenId":"tokid","owner":"User%3Aalice","expiryTimestamp":5000,"maxTimestamp":9000,"version":3}`: EncodeToken(Token{
+			ID: "tokid", Owner: "User:alice", Requester: "User:bob", Renewers: []string{"User:bob", "User:alice"}, IssuedMs: 1000, MaxMs: 9000, ExpiresMs: 5000,
+		}),
+		`salt=c2FsdHNhbHQ=,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=4096`: []byte(EncodeScram(access.Keys{
+			Salt: []byte("saltsalt"), StoredKey: []byte("stored"), ServerKey: []byte("server"), Iterations: 4096,
+		})),
+		`{"version":1,"broker":3,"event":1}`:                                                       EncodeLogDirEvent(3),
+		`{"features":{},"version":2,"status":1}`:                                                   EncodeFeature(Feature{Enabled: true}),
+		`{"features":{"f1":{"max_version_level":3}},"version":2,"status":0}`:                       EncodeFeature(Feature{Version: 2, Features: map[string]int16{"f1": 3}}),
+		`{"features":{"f1":{"max_version_level":3,"min_version_level":3}},"version":1,"status":1}`: EncodeFeature(Feature{1, true, map[string]int16{"f1": 3}}),
 	} {
 		if string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -105,6 +116,78 @@ func TestDecodersRefuse(t *testing.T) {
 	for _, bad := range []string{`{"partitions":{"x":[1]}}`, `{"partitions":{"-1":[1]}}`, `{"topic_id":"zz","partitions":{}}`} {
 		if _, err := DecodeTopic([]byte(bad)); err == nil {
 			t.Errorf("topic %q gave no error", bad)
+		}
+	}
+}
+
+// Paths and notifications of ACLs as Kafka's ZkAclStore has them.
+func TestACLZnodes(t *testing.T) {
+	for _, c := range []struct {
+		r                  ACLResource
+		path, change, data string
+	}{
+		{ACLResource{access.Topic, "foo:bar", access.Literal}, "/kafka-acl/Topic/foo:bar", "/kafka-acl-changes/acl_changes_", "TOPIC:foo:bar"},
+		{ACLResource{access.Cluster, "kafka-cluster", access.Literal}, "/kafka-acl/Cluster/kafka-cluster", "/kafka-acl-changes/acl_changes_", "CLUSTER:kafka-cluster"},
+		{
+			ACLResource{access.TransactionalID, "pre", access.Prefixed},
+			"/kafka-acl-extended/prefixed/TransactionalId/pre",
+			"/kafka-acl-extended-changes/acl_changes_", `{"version":1,"resourceType":"TRANSACTIONAL_ID","name":"pre","patternType":"PREFIXED"}`,
+		},
+	} {
+		path, data := c.r.change()
+		if c.r.Path() != c.path || path != c.change || string(data) != c.data {
+			t.Errorf("%+v: %s %s %s", c.r, c.r.Path(), path, data)
+		}
+		decode := DecodeACLChange
+		if c.r.Pattern == access.Prefixed {
+			decode = DecodePrefixChange
+		}
+		if got, err := decode(data); err != nil || got != c.r {
+			t.Errorf("%s came back as %+v, %v", data, got, err)
+		}
+	}
+	r := ACLResource{access.Group, "g", access.Literal}
+	want := []access.Binding{{
+		ResourceType: access.Group, ResourceName: "g", PatternType: access.Literal,
+		Principal: "User:a", Host: "*", Operation: access.Read, Permission: access.Deny,
+	}}
+	if got, err := DecodeACLs(r, EncodeACLs(want)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "[]", `{"acls":[{"principal":"a","permissionType":"Maybe","operation":"Read","host":"*"}]}`, `{"acls":[{"permissionType":"Allow","operation":"Fly"}]}`} {
+		if got, err := DecodeACLs(r, []byte(bad)); err == nil {
+			t.Errorf("%q gave %+v", bad, got)
+		}
+	}
+	for _, bad := range []string{"", "x", "TOPIC", "NOPE:x"} {
+		if got, err := DecodeACLChange([]byte(bad)); err == nil {
+			t.Errorf("%q gave %+v", bad, got)
+		}
+		if got, err := DecodePrefixChange([]byte(bad)); err == nil {
+			t.Errorf("%q gave %+v", bad, got)
+		}
+	}
+}
+
+func TestTokenAndScramRoundTrip(t *testing.T) {
+	tok := Token{ID: "i", Owner: "User:a b/c", Requester: "User:é", Renewers: []string{"User:*"}, IssuedMs: 1, MaxMs: 3, ExpiresMs: 2}
+	if got, err := DecodeToken(EncodeToken(tok)); err != nil || !reflect.DeepEqual(got, tok) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	old := `{"version":1,"owner":"User:a","renewers":[],"issueTimestamp":1,"maxTimestamp":3,"expiryTimestamp":2,"tokenId":"i"}`
+	if got, err := DecodeToken([]byte(old)); err != nil || got.Requester != "User:a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	k := access.Keys{Salt: []byte{0, 1, 255}, StoredKey: []byte("st"), ServerKey: []byte("se"), Iterations: 8192}
+	if got, err := DecodeScram(EncodeScram(k)); err != nil || !reflect.DeepEqual(got, k) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "salt=AA==", "salt=!,stored_key=AA==,server_key=AA==,iterations=4096", "salt=AA==,stored_key=AA==,server_key=AA==,iterations=0"} {
+		if _, err := DecodeScram(bad); err == nil {
+			t.Errorf("SCRAM %q gave no error", bad)
+		}
+		if _, err := DecodeToken([]byte(bad)); err == nil {
+			t.Errorf("token %q gave no error", bad)
 		}
 	}
 }

@@ -97,6 +97,7 @@ type Result struct {
 	Version  int32    // data version: Get, Exists, Set
 	Czxid    int64    // Get, Exists, Set
 	Owner    int64    // session that owns an ephemeral znode, else 0: Get, Exists
+	CtimeMs  int64    // when it was created, by the server's clock: Get, Exists, Set
 	// Resent: a first reply was lost, so the request may have been executed
 	// twice: NodeExists, NoNode or BadVersion may be its own work.
 	Resent bool
@@ -104,6 +105,6 @@ type Result struct {
 
 func (r *Result) stat(s *gozk.Stat) {
 	if s != nil {
-		r.Version, r.Czxid, r.Owner = s.Version, s.Czxid, s.EphemeralOwner
+		r.Version, r.Czxid, r.Owner, r.CtimeMs = s.Version, s.Czxid, s.EphemeralOwner, s.Ctime
 	}
 }

@@ -1,0 +1,83 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/access"
+	"kbench/kafka/wire"
+	"kbench/zkcontroller/zk"
+)
+
+// handleDeleteACLs removes the bindings that each filter matches.
+func (p *zkPlane) handleDeleteACLs(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	req := r.Body.(*kmsg.DeleteACLsRequest)
+	resp := req.ResponseKind().(*kmsg.DeleteACLsResponse)
+	for i := range req.Filters {
+		x := kmsg.NewDeleteACLsResponseResult()
+		removed, err := p.deleteACLs(ctx, deletionFilter(&req.Filters[i]))
+		x.ErrorCode, x.ErrorMessage = answerOf(err)
+		for _, b := range removed {
+			m := kmsg.NewDeleteACLsResponseResultMatchingACL()
+			m.ResourceType, m.ResourceName, m.ResourcePatternType = kmsg.ACLResourceType(b.ResourceType), b.ResourceName, kmsg.ACLResourcePatternType(b.PatternType)
+			m.Principal, m.Host, m.Operation, m.PermissionType = b.Principal, b.Host, kmsg.ACLOperation(b.Operation), kmsg.ACLPermissionType(b.Permission)
+			x.MatchingACLs = append(x.MatchingACLs, m)
+		}
+		resp.Results = append(resp.Results, x)
+	}
+	return resp, nil
+}
+
+func deletionFilter(f *kmsg.DeleteACLsRequestFilter) access.Filter {
+	return access.Filter{
+		ResourceType: access.ResourceType(f.ResourceType), ResourceName: f.ResourceName, PatternType: access.PatternType(f.ResourcePatternType),
+		Principal: f.Principal, Host: f.Host, Operation: access.Operation(f.Operation), Permission: access.Permission(f.PermissionType),
+	}
+}
+
+// deleteACLs gives the bindings that it removed, of the resources that this
+// broker knows.
+func (p *zkPlane) deleteACLs(ctx context.Context, f access.Filter) ([]access.Binding, error) {
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, kafka.InvalidRequest)
+	}
+	s, err := p.live()
+	if err != nil {
+		return nil, err
+	}
+	var resources []zk.ACLResource
+	for a := range p.b.Image().Access().ACLs() {
+		if res := resourceOf(a.Binding); f.Matches(a.Binding) && !slices.Contains(resources, res) {
+			resources = append(resources, res)
+		}
+	}
+	var removed []access.Binding
+	for _, res := range resources {
+		var gone []access.Binding
+		_, err := s.ChangeACLs(ctx, res, func(have []access.Binding) []access.Binding {
+			gone = nil
+			var left []access.Binding
+			for _, b := range have {
+				if f.Matches(b) {
+					gone = append(gone, b)
+				} else {
+					left = append(left, b)
+				}
+			}
+			return left
+		})
+		if err == nil {
+			err = p.loadACLs(ctx, s, res)
+		}
+		if err != nil {
+			return removed, err
+		}
+		removed = append(removed, gone...)
+	}
+	slices.SortFunc(removed, compareBindings)
+	return removed, nil
+}
