@@ -57,6 +57,11 @@ func percentileName(p float64) string { return fmt.Sprintf("p%v", p) }
 // Figures describes everything that the run measured, by cell and in the
 // catalogue's order. percentiles are described besides the usual ones.
 func (r *Run) Figures(percentiles ...float64) ([]Figure, error) {
+	return r.FiguresAndEach(func(Histogram) error { return nil }, percentiles...)
+}
+
+// FiguresAndEach is Figures and EachHistogram in one reading.
+func (r *Run) FiguresAndEach(each func(Histogram) error, percentiles ...float64) ([]Figure, error) {
 	percentiles = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(shownPercentiles), percentiles...))))
 	hists := make(map[figureKey]Figure)
 	err := r.EachHistogram(func(h Histogram) error {
@@ -65,7 +70,7 @@ func (r *Run) Figures(percentiles ...float64) ([]Figure, error) {
 			f.fromHistogram(h.Dist, percentiles)
 			hists[figureKey{h.Cell, h.Workload, h.Metric, phase}] = f
 		}
-		return nil
+		return each(h)
 	})
 	if err != nil {
 		return nil, err

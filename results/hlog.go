@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -149,20 +150,25 @@ func scanHlog(src []byte) (notes map[int]hlogNote, lines int, err error) {
 }
 
 func intervalOf(h *hdrhistogram.Histogram, notes map[int]hlogNote, i int) (Interval, error) {
-	d := NewDistribution()
-	if dropped := d.hist.Merge(h); dropped != 0 {
-		return Interval{}, fmt.Errorf("%d values lie outside the range of %v to %v", dropped, LowestLatency, HighestLatency)
-	}
-	if h.TotalCount() > 0 {
-		d.min, d.max = h.Min(), h.Max()
-	}
-	if n, ok := notes[i]; ok {
-		if n.Unit != string(Nanoseconds) {
-			return Interval{}, fmt.Errorf("values are in %q, not in ns", n.Unit)
+	d := &Distribution{hist: h, min: math.MaxInt64, max: math.MinInt64}
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(HighestLatency) || h.SignificantFigures() != latencyDigits {
+		// Another tool's: its buckets are not ours.
+		d.hist = newHistogram()
+		if dropped := d.hist.Merge(h); dropped != 0 {
+			return Interval{}, fmt.Errorf("%d values lie outside the range of %v to %v", dropped, LowestLatency, HighestLatency)
 		}
-		if n.Below < 0 || n.Above < 0 || n.Count != h.TotalCount()+n.Below+n.Above {
-			return Interval{}, fmt.Errorf("%s holds %d values where its note says %d", n.Tag, h.TotalCount(), n.Count)
+	}
+	n, noted := notes[i]
+	switch {
+	case !noted:
+		if h.TotalCount() > 0 {
+			d.min, d.max = h.Min(), h.Max()
 		}
+	case n.Unit != string(Nanoseconds):
+		return Interval{}, fmt.Errorf("values are in %q, not in ns", n.Unit)
+	case n.Below < 0 || n.Above < 0 || n.Count != h.TotalCount()+n.Below+n.Above:
+		return Interval{}, fmt.Errorf("%s holds %d values where its note says %d", n.Tag, h.TotalCount(), n.Count)
+	default:
 		d.below, d.above = n.Below, n.Above
 		if n.Count > 0 {
 			d.min, d.max = n.Min, n.Max

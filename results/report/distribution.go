@@ -48,21 +48,19 @@ var curvePercentiles = func() []float64 {
 	return append(out, 90, 95, 99, 99.9, 99.99)
 }()
 
-// takeHistograms makes the curves and what each broker took.
-func (rep *Report) takeHistograms(r *results.Run) error {
-	return r.EachHistogram(func(h results.Histogram) error {
-		if h.Dist.Count() == 0 {
-			return nil
-		}
-		if broker, ok := strings.CutPrefix(h.Tag, "broker."); ok && h.Metric == "propagation" {
-			rep.Brokers = append(rep.Brokers, brokerFigure(h, broker))
-			return nil
-		}
-		if m, phase, err := results.FindMetric(h.Metric + "." + h.Tag); err == nil && m.Unit == results.Nanoseconds {
-			rep.Curves = append(rep.Curves, curve(h, phase))
-		}
+// takeHistogram makes a curve, or what one broker took.
+func (rep *Report) takeHistogram(h results.Histogram) error {
+	if h.Dist.Count() == 0 {
 		return nil
-	})
+	}
+	if broker, ok := strings.CutPrefix(h.Tag, "broker."); ok && h.Metric == "propagation" {
+		rep.Brokers = append(rep.Brokers, brokerFigure(h, broker))
+		return nil
+	}
+	if m, phase, err := results.FindMetric(h.Metric + "." + h.Tag); err == nil && m.Unit == results.Nanoseconds {
+		rep.Curves = append(rep.Curves, curve(h, phase))
+	}
+	return nil
 }
 
 func curve(h results.Histogram, phase string) Curve {

@@ -17,8 +17,11 @@ import (
 // all of them draw together.
 const (
 	maxTimelines   = 60
-	maxDrawnValues = 90_000
+	maxDrawnValues = 30_000
 	maxLaneLines   = 16
+	narrowBins     = 48
+	maxDrawnSpans  = 120 // of faults and of controllers, in one cluster
+	maxFaultRows   = 100
 )
 
 // timelineSection shows the life of each cluster.
@@ -32,7 +35,7 @@ func (rep *Report) timelineSection() section {
 	for _, t := range shown {
 		series += 3 * min(len(t.order), maxLaneLines)
 	}
-	bins := min(max(maxDrawnValues/max(series, 1), 24), 240)
+	bins := min(max(maxDrawnValues/max(series, 1), narrowBins), 240)
 	for i, t := range shown {
 		if f, title := rep.timelineFigure(t, i, bins); f != nil {
 			s.Parts = append(s.Parts, part{Fold: &fold{Summary: title, Open: i == 0, Parts: []part{{Figure: f}}}})
@@ -55,7 +58,7 @@ func (rep *Report) timelineFigure(t *timeline, i, bins int) (f *figure, title st
 	}
 	d := chart.Timeline{
 		Side: rep.sideIndex(side), Seconds: t.seconds(t.toNs),
-		Workloads: t.workloadSpans(rep), Faults: t.faultSpans(rep), Controller: t.controllerSpans(), Lanes: t.lanes(bins),
+		Workloads: t.workloadSpans(rep), Faults: merged(t.faultSpans(rep), "faults"), Controller: merged(t.controllerSpans(), "controllers"), Lanes: t.lanes(bins),
 	}
 	draw := func(width float64) template.HTML {
 		return d.Draw(chart.Frame{
@@ -63,10 +66,12 @@ func (rep *Report) timelineFigure(t *timeline, i, bins int) (f *figure, title st
 			Desc: fmt.Sprintf("%d faults and %d controllers over %.0f seconds, with the CPU, memory and heap of %d nodes. The table below lists the faults.", len(t.faults), len(d.Controller), d.Seconds, len(t.order)),
 		})
 	}
-	f = &figure{ID: fmt.Sprintf("timeline-%d", i), Wide: draw(wideWidth), Narrow: draw(narrowWidth), Table: t.table(rep)}
+	f = &figure{ID: fmt.Sprintf("timeline-%d", i), Wide: draw(wideWidth), Table: t.table(rep)}
 	if len(d.Lanes) > 0 {
 		f.Data = t.data(fmt.Sprintf("data-%d", i), d)
 	}
+	d.Lanes = t.lanes(narrowBins)
+	f.Narrow = draw(narrowWidth)
 	if t.more > 0 {
 		f.Caption = fmt.Sprintf("%d more faults and changes of controller are not drawn; events.jsonl has them.", t.more)
 	}
@@ -92,6 +97,30 @@ func (t *timeline) workloadSpans(rep *Report) []chart.Span {
 			From: t.seconds(w.fromNs), To: t.seconds(w.toNs), Text: w.workload + rep.how(w.workload),
 			Title: fmt.Sprintf("%s%s, %s", w.workload, rep.how(w.workload), plural(w.trials, "trial", "trials")),
 		})
+	}
+	return out
+}
+
+// merged joins spans that no eye could tell apart where there are too many:
+// those that begin in the same small part of the whole.
+func merged(spans []chart.Span, what string) []chart.Span {
+	if len(spans) <= maxDrawnSpans {
+		return spans
+	}
+	first, last := spans[0].From, spans[len(spans)-1].From
+	slot := max((last-first)/maxDrawnSpans, 1e-9)
+	var out []chart.Span
+	n, current := 0, -1
+	for _, s := range spans {
+		at := int((s.From - first) / slot)
+		if at != current {
+			out, current, n = append(out, s), at, 1
+			continue
+		}
+		n++
+		o := &out[len(out)-1]
+		o.To, o.Until, o.Text = max(o.To, s.To), max(o.Until, s.Until), s.Text
+		o.Title = fmt.Sprintf("%d %s from %.1f to %.1f s", n, what, o.From, o.To)
 	}
 	return out
 }
@@ -173,7 +202,7 @@ func (t *timeline) lanes(bins int) []chart.Lane {
 
 func (t *timeline) table(rep *Report) *dataTable {
 	out := &dataTable{Caption: "Faults, in seconds from the start", Head: []string{"workload", "trial", "fault", "node", "at", "undone after", "healthy after"}, Numbers: 4}
-	for _, w := range t.faults {
+	for _, w := range t.faults[:min(len(t.faults), maxFaultRows)] {
 		undone, healthy := "–", "–"
 		if w.healedNs != 0 {
 			undone = duration(float64(w.healedNs - w.fromNs))
@@ -182,6 +211,9 @@ func (t *timeline) table(rep *Report) *dataTable {
 			healthy = duration(float64(w.toNs - w.fromNs))
 		}
 		out.Rows = append(out.Rows, row{Cells: []string{w.workload + rep.how(w.workload), fmt.Sprint(w.trial), w.how, w.node, fmt.Sprintf("%.2f s", t.seconds(w.fromNs)), undone, healthy}})
+	}
+	if n := len(t.faults) - len(out.Rows); n > 0 {
+		out.Caption += fmt.Sprintf("; %d more are in events.jsonl", n)
 	}
 	if len(out.Rows) == 0 {
 		return &dataTable{Caption: "Workloads, in seconds from the start", Head: []string{"workload", "from", "to"}, Numbers: 1, Rows: t.workloadRows()}

@@ -54,24 +54,21 @@ const SchemaVersion = 1
 // New describes a run. It reads the folder's histograms, events and metrics
 // once, piece by piece; what it keeps is bounded by the number of cells.
 func New(r *results.Run) (*Report, error) {
-	figs, err := r.Figures()
-	if err != nil {
-		return nil, err
-	}
 	cells := r.Manifest.Cells
 	rep := &Report{
 		Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest,
-		Sides: results.Sides(cells), Points: results.Points(cells), Figures: figs,
+		Sides: results.Sides(cells), Points: results.Points(cells),
 		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{},
 		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, values: make(map[figureKey][]float64),
 	}
 	for _, c := range cells {
 		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, c.Side(), c.PointLabel()})
 	}
-	rep.takeSamples(r.Samples)
-	if err := rep.takeHistograms(r); err != nil {
+	var err error
+	if rep.Figures, err = r.FiguresAndEach(rep.takeHistogram); err != nil {
 		return nil, err
 	}
+	rep.takeSamples(r.Samples)
 	if err := rep.takeStory(r); err != nil {
 		return nil, err
 	}
