@@ -69,6 +69,9 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 	if err := run.populate(ctx); err != nil {
 		return err
 	}
+	if err := run.warmUp(ctx); err != nil {
+		return err
+	}
 	for _, w := range run.spec.Workloads {
 		if err := run.drive(ctx, w); err != nil {
 			return errors.Join(err, run.salvage(ctx))

@@ -77,6 +77,7 @@ func words(s string) func(spec.Config) string { return func(spec.Config) string 
 var contrastRows = []contrastRow{
 	{"software of the controllers", func(c spec.Cell, _ string) string { return kafkaSoftware(c) }},
 	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
+	{"warm-up", func(c spec.Cell, _ string) string { return kafkaWarmUp(c) }},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
 	{"controllers", byTarget(
 		func(c spec.Config) string {
@@ -125,7 +126,9 @@ var contrastRows = []contrastRow{
 			}
 			return fmt.Sprintf("with the next record, at most %s later (no-op interval)", c.KRaft.NoOpInterval)
 		},
-	), func(version string) string { return "as Kafka " + version + " does it; 4.4.0 answers waiting fetches at once" })},
+	), func(version string) string {
+		return "as Kafka " + version + " does it; 4.4.0 answers waiting fetches at once"
+	})},
 	{"admin requests go to", byTarget(
 		words("the active controller"),
 		words("any broker, which forwards them in an Envelope"),

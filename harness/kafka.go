@@ -109,6 +109,17 @@ func kafkaSoftware(c spec.Cell) string {
 	return text
 }
 
+// kafkaWarmUp says for reports what warms the JVMs.
+func kafkaWarmUp(c spec.Cell) string {
+	switch {
+	case c.Target.Kafka() == "":
+		return "none: compiled ahead"
+	case c.Target.InZooKeeper():
+		return fmt.Sprintf("the partitions are created, each candidate is the controller once, %d brokers leave and come back", warmShutdowns)
+	}
+	return fmt.Sprintf("the partitions are created, %d brokers leave and come back", warmShutdowns)
+}
+
 const (
 	// kafkaStarts bounds how often a candidate is started until it serves.
 	kafkaStarts = 5

@@ -118,7 +118,9 @@ func numbered(prefix string, i int) string { return fmt.Sprintf("%s-%06d", prefi
 
 // create creates topics, again where the cluster was not ready or the answer
 // was lost, and adds what was acknowledged to the history. A topic that exists
-// on a further try is one whose acknowledgement was lost.
+// on a further try is one whose acknowledgement was lost. In KRaft mode it may
+// exist on the first: the broker that forwards a request sends it once more
+// where its connection to the controller broke.
 func (a *admin) create(ctx context.Context, topics []newTopic, rec Recorder) (retries int, err error) {
 	for try := range createAttempts {
 		if try > 0 {
@@ -158,7 +160,7 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 	for _, t := range topics {
 		r := results[t.name]
 		switch {
-		case r.code == kafka.None || r.code == kafka.TopicAlreadyExists && again:
+		case r.code == kafka.None || r.code == kafka.TopicAlreadyExists && (again || a.cluster.Mode() == nodeconfig.ModeKRaft):
 			rec.Acked(Operation{Kind: OpCreateTopic, Topic: t.name, TopicID: r.id, Partitions: t.partitions, AckedNs: ackedNs})
 		case retriable(r.code):
 			left = append(left, t)

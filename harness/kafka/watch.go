@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ const (
 	maxWatched   = 10_000 // events kept
 )
 
-// Watch tells when /controller went. Kafka does not log that it noticed; a
-// watch of our own hears of it when the candidates do.
+// Watch tells when /controller went, and may have it go. Kafka does not log
+// that it noticed; a watch of our own hears of it when the candidates do.
 type Watch struct {
 	conn *zk.Conn
 	stop chan struct{}
@@ -79,6 +80,15 @@ func (w *Watch) Events() []trace.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]trace.Event(nil), w.events...)
+}
+
+// Depose deletes /controller, as an operator does who wants another election.
+// That it is gone already is no error.
+func (w *Watch) Depose() error {
+	if err := w.conn.Delete(controllerZnode, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("delete %s: %w", controllerZnode, err)
+	}
+	return nil
 }
 
 // Close ends the watch.

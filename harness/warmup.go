@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/workloads"
+)
+
+const (
+	// warmShutdowns is how many brokers are stopped and started again before
+	// anything is measured.
+	warmShutdowns = 2
+	// warmMoves bounds the epochs until each candidate has been the controller:
+	// the one that is deposed may win again.
+	warmMoves = 10
+	// moveTimeout bounds one of them.
+	moveTimeout = time.Minute
+)
+
+// warmUp has the JVMs of real Kafka load and compile what is going to be
+// measured, on the cluster as it is: every candidate of ZooKeeper mode is the
+// controller for a moment, and brokers leave and come back. Nothing of it is
+// recorded. Programs of Go are compiled before and need none.
+func (run *cellRun) warmUp(ctx context.Context) error {
+	if run.spec.Target.Kafka() == "" {
+		return nil
+	}
+	run.phase("warm-up")
+	if run.spec.Target.InZooKeeper() {
+		if err := run.cluster.moveController(ctx); err != nil {
+			return fmt.Errorf("warm up: %w", err)
+		}
+	}
+	kind, err := workloads.Lookup("controlled-shutdown")
+	if err != nil {
+		return err
+	}
+	err = kind.Run(ctx, workloads.Env{
+		Cluster: run.cluster, Recorder: unrecorded{}, Params: workloads.Params{Trials: warmShutdowns},
+		Seed: uint64(run.Spec.Seed), Label: "warm", Progress: run.monitor.work,
+	})
+	if err != nil {
+		return fmt.Errorf("warm up: %w", err)
+	}
+	return nil
+}
+
+// moveController has every candidate be the controller once, as far as the
+// elections go that way.
+func (c *cluster) moveController(ctx context.Context) error {
+	been := map[string]bool{}
+	for epoch := int64(0); ; {
+		e, err := c.activeAfter(ctx, epoch)
+		if err != nil {
+			return err
+		}
+		epoch, been[e.Node] = e.Epoch, true
+		if len(been) == len(c.Controllers()) || epoch >= warmMoves {
+			return nil
+		}
+		if err := c.watch.Depose(); err != nil {
+			return err
+		}
+	}
+}
+
+// activeAfter waits until a controller of a later epoch than this one serves.
+func (c *cluster) activeAfter(ctx context.Context, epoch int64) (last trace.Event, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, moveTimeout, fmt.Errorf("not within %s", moveTimeout))
+	defer cancel()
+	err = poll(ctx, fmt.Sprintf("a controller after epoch %d serves", epoch), func(ctx context.Context) error {
+		events, err := c.Events(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if e.Kind == trace.ControllerActive && e.Epoch > max(epoch, last.Epoch) {
+				last = e
+			}
+		}
+		if last.Epoch == 0 {
+			return errors.New("no log tells of one")
+		}
+		return nil
+	})
+	return last, err
+}
+
+// unrecorded is a recorder that keeps nothing.
+type unrecorded struct{}
+
+func (unrecorded) Histogram(string, string) func(int64) { return func(int64) {} }
+func (unrecorded) Trial(workloads.Trial)                {}
+func (unrecorded) Event(workloads.Event)                {}
+func (unrecorded) Acked(workloads.Operation)            {}
