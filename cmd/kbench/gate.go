@@ -26,8 +26,10 @@ A threshold is a bound of a statistic, for all cells or those before the colon:
   controlled-shutdown.median < baseline + max(10%, 20ms)
 
 The last form is missed by what is worse than the baseline by more than 10 % and
-by more than 20 ms; baseline is the median over the nights of --against.
-Baseline +10% or +20ms alone may be written too, and - for rates.
+by more than 20 ms; baseline is the median over the nights of --against. One of
+both may stand alone, as in baseline + 10%, and a rate is bounded from below, as
+in creation.rate.median > baseline - max(10%, 50/s). A run leaves such
+thresholds to its gate.
 
 Against history every headline figure without such a threshold is compared with
 the comparable nights since the last accepted change (same settings and
