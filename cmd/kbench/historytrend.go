@@ -18,7 +18,7 @@ const trendLong = `Trend looks for nights from which a figure's level is another
 Student's t over windows of 50 nights, p 0.001, at least 5 % (--magnitude).
 That is --method otava, exactly as Apache Otava has it. The default adds a rule
 that alerts about once in 1,000 stationary nights and finds a step of 10 % under
-5 % noise within 4 nights in 96 %: single outliers are drawn in, three nights
+5 % noise within 4 nights in 97 %: single outliers are drawn in, three nights
 must stand on either side, nights that resemble their neighbours count for
 fewer, and all series share one error budget.
 

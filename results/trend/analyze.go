@@ -8,6 +8,7 @@ import (
 
 	"kbench/results"
 	"kbench/results/history"
+	"kbench/results/stat"
 )
 
 // State says what a change is to its reader.
@@ -41,7 +42,7 @@ type Point struct {
 type Change struct {
 	Point  int // its night, an index into the analysis' Points
 	Before float64
-	After  float64 // levels in the series' unit
+	After  float64 // levels in the series' unit: medians of nights, means where the rule is plain
 	Ratio  float64 // After/Before
 	P      float64 // 0 where nothing varies on either side
 	State  State
@@ -144,10 +145,11 @@ func (a *Analysis) last(era []int) bool {
 }
 
 func (a *Analysis) change(f found, era []int, s *scan, last bool) Change {
-	c := Change{
-		Point: era[f.at], Before: expOf(f.before), After: expOf(f.after), Ratio: expOf(f.after - f.before),
-		P: f.p, State: Past,
+	c := Change{Point: era[f.at], Before: expOf(f.before), After: expOf(f.after), P: f.p, State: Past}
+	if !s.rule.Plain { // as they were measured, not as they were drawn in
+		c.Before, c.After = a.median(era[f.lo:f.at]), a.median(era[f.at:f.hi])
 	}
+	c.Ratio = expOf(logOf(c.After) - logOf(c.Before))
 	m, _, err := results.FindMetric(a.Name())
 	c.Worse = (f.after > f.before) == !(err == nil && m.Better == results.Higher)
 	if !last || !s.recent(f) || s.rule.Plain && a.accepted(c.Point, s.rule.MinNights) {
@@ -160,6 +162,15 @@ func (a *Analysis) change(f found, era []int, s *scan, last bool) Change {
 		c.State = New
 	}
 	return c
+}
+
+// median is that of some nights' medians.
+func (a *Analysis) median(nights []int) float64 {
+	v := make([]float64, len(nights))
+	for i, at := range nights {
+		v[i] = a.Points[at].Median
+	}
+	return stat.Median(v)
 }
 
 // accepted reports whether a change near a point was accepted.

@@ -25,6 +25,7 @@ type drawer struct {
 	outlier []bool
 	ref     []float64 // what the next night is judged by
 	start   int       // the first night of the level
+	before  []float64 // ref of the level before, while this one may be an excursion
 	run     int       // outliers at the end of the series, all on side
 	side    float64
 }
@@ -34,9 +35,13 @@ type drawer struct {
 func (d *drawer) append(y float64) (changed int) {
 	at := len(d.raw)
 	d.raw, d.values, d.outlier = append(d.raw, y), append(d.values, y), append(d.outlier, false)
+	if d.returned(y) {
+		return d.drawExcursion(y)
+	}
 	if len(d.ref) < outlierLeast {
 		d.ref = append(d.ref, y)
 		if len(d.ref) == outlierLeast {
+			d.before = nil
 			return d.judgeFirst()
 		}
 		return at
@@ -62,13 +67,38 @@ func (d *drawer) append(y float64) (changed int) {
 	}
 	// A level: what came before says nothing about it.
 	first := at + 1 - d.run
-	d.ref, d.start = slices.Clone(d.raw[first:]), first
+	d.before, d.ref, d.start = d.ref, slices.Clone(d.raw[first:]), first
 	copy(d.values[first:], d.raw[first:])
 	for i := first; i <= at; i++ {
 		d.outlier[i] = false
 	}
 	d.run = 0
 	return first
+}
+
+// returned reports whether a night is of the level before again, so that the
+// few nights of this one were an excursion.
+func (d *drawer) returned(y float64) bool {
+	if d.before == nil {
+		return false
+	}
+	center, spread := medianSpread(d.before)
+	now, _ := medianSpread(d.ref)
+	return math.Abs(y-center) <= outlierBeyond*spread && math.Abs(y-center) < math.Abs(y-now)
+}
+
+// drawExcursion draws the nights of an excursion in: left as they are they
+// would hide every later change in their spread.
+func (d *drawer) drawExcursion(y float64) (changed int) {
+	center, spread := medianSpread(d.before)
+	last := len(d.raw) - 1
+	for i := d.start; i < last; i++ {
+		d.values[i] = center + math.Copysign(outlierDrawn*spread, d.raw[i]-center)
+		d.outlier[i] = true
+	}
+	d.ref, d.before = append(d.before, y), nil
+	changed, d.start = d.start, last
+	return changed
 }
 
 // judgeFirst judges the first nights of a level by each other, as soon as they

@@ -295,6 +295,13 @@ func TestOutliers(t *testing.T) {
 	if !slices.Equal(got, []int{20, 22}) {
 		t.Errorf("outliers %v", got)
 	}
+	// An excursion of three nights is a level until it is over, and hides no
+	// later change.
+	excursion := append(append(steady(1e9, 20), 5e9, 5.1e9, 4.9e9), steady(1e9, 20)...)
+	a = mustAnalyze(t, seriesOf(append(excursion, steady(1.2e9, 3)...)...), DefaultRule())
+	if len(a.Changes) != 1 || a.Changes[0].Point != 43 || a.Points[20].Use != Outlier || a.Points[22].Use != Outlier {
+		t.Errorf("after an excursion: %+v", a.Changes)
+	}
 	a = mustAnalyze(t, seriesOf(append(steady(1e9, 20), 5e9, 5.1e9, 4.9e9)...), DefaultRule())
 	if len(a.Alerts()) != 1 || a.Points[20].Use != Used || math.Abs(a.Changes[0].After/5e9-1) > 0.01 {
 		t.Errorf("a level: %+v", a.Changes)
