@@ -3,7 +3,8 @@ package broker
 import (
 	"cmp"
 	"context"
-	"maps"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -29,42 +30,55 @@ func (b *Broker) handleDescribeConfigs(ctx context.Context, r *wire.Request) (km
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
 	img := b.Image()
 	for i := range req.Resources {
-		resp.Resources = append(resp.Resources, b.describeConfigs(ctx, img, &req.Resources[i]))
+		resp.Resources = append(resp.Resources, b.describeConfigs(ctx, img, &req.Resources[i], req.IncludeSynonyms))
 	}
 	return resp, nil
 }
 
-func (b *Broker) describeConfigs(ctx context.Context, img *metadata.Image, want *kmsg.DescribeConfigsRequestResource) kmsg.DescribeConfigsResponseResource {
+func (b *Broker) describeConfigs(ctx context.Context, img *metadata.Image, want *kmsg.DescribeConfigsRequestResource, synonyms bool) kmsg.DescribeConfigsResponseResource {
 	res := kmsg.NewDescribeConfigsResponseResource()
 	res.ResourceType, res.ResourceName = want.ResourceType, want.ResourceName
-	refuse := func(code kafka.ErrorCode, text string) kmsg.DescribeConfigsResponseResource {
-		res.ErrorCode, res.ErrorMessage = int16(code), &text
+	layers, err := b.configLayers(ctx, img, metadata.ConfigResource{Type: metadata.ConfigType(want.ResourceType), Name: want.ResourceName})
+	if err != nil {
+		res.ErrorCode, res.ErrorMessage = answerOf(err)
 		return res
 	}
-	resource := metadata.ConfigResource{Type: metadata.ConfigType(want.ResourceType), Name: want.ResourceName}
-	if resource.Type != metadata.TopicConfig && resource.Type != metadata.BrokerConfig {
-		return refuse(kafka.InvalidRequest, "only topics and brokers have configuration here")
-	}
-	set, err := b.plane.configs(ctx, resource)
-	if err != nil {
-		return refuse(kafka.UnknownServerError, err.Error())
-	}
-	switch metadata.ConfigType(want.ResourceType) {
-	case metadata.TopicConfig:
-		if _, ok := img.Topic(want.ResourceName); !ok {
-			return refuse(kafka.UnknownTopicOrPartition, "topic "+want.ResourceName+" is not known")
-		}
-		res.Configs = configEntries(want.ConfigNames, topicDefaults, set, kmsg.ConfigSourceDynamicTopicConfig)
-	case metadata.BrokerConfig:
-		if id := strconv.Itoa(int(b.cfg.ID)); want.ResourceName == "" {
-			res.Configs = configEntries(want.ConfigNames, nil, set, kmsg.ConfigSourceDynamicDefaultBrokerConfig)
-		} else if want.ResourceName == id {
-			res.Configs = configEntries(want.ConfigNames, b.settings(), set, kmsg.ConfigSourceDynamicBrokerConfig)
-		} else {
-			return refuse(kafka.InvalidRequest, "this is broker "+id+": ask broker "+want.ResourceName+" itself")
-		}
-	}
+	res.Configs = configEntries(want.ConfigNames, synonyms, layers)
 	return res
+}
+
+// configLayer is one source of a resource's configuration.
+type configLayer struct {
+	source kmsg.ConfigSource
+	values map[string]string
+}
+
+// configLayers gives where the configuration of a resource comes from, the
+// strongest first.
+func (b *Broker) configLayers(ctx context.Context, img *metadata.Image, r metadata.ConfigResource) ([]configLayer, error) {
+	read := func(r metadata.ConfigResource, source kmsg.ConfigSource) (configLayer, error) {
+		set, err := b.plane.configs(ctx, r)
+		return configLayer{source, set}, err
+	}
+	id := strconv.Itoa(int(b.cfg.ID))
+	switch {
+	case r.Type == metadata.TopicConfig:
+		set, err := read(r, kmsg.ConfigSourceDynamicTopicConfig)
+		if _, ok := img.Topic(r.Name); err == nil && !ok {
+			err = fmt.Errorf("topic %s is not known: %w", r.Name, kafka.UnknownTopicOrPartition)
+		}
+		return []configLayer{set, {kmsg.ConfigSourceDefaultConfig, topicDefaults}}, err
+	case r.Type == metadata.BrokerConfig && r.Name == "":
+		set, err := read(r, kmsg.ConfigSourceDynamicDefaultBrokerConfig)
+		return []configLayer{set}, err
+	case r.Type == metadata.BrokerConfig && r.Name == id:
+		own, err := read(r, kmsg.ConfigSourceDynamicBrokerConfig)
+		all, err2 := read(metadata.ConfigResource{Type: r.Type}, kmsg.ConfigSourceDynamicDefaultBrokerConfig)
+		return []configLayer{own, all, {kmsg.ConfigSourceDefaultConfig, b.settings()}}, errors.Join(err, err2)
+	case r.Type == metadata.BrokerConfig:
+		return nil, fmt.Errorf("this is broker %s: ask broker %s itself: %w", id, r.Name, kafka.InvalidRequest)
+	}
+	return nil, fmt.Errorf("only topics and brokers have configuration here: %w", kafka.InvalidRequest)
 }
 
 // settings are the broker's own, by Kafka's names.
@@ -77,25 +91,30 @@ func (b *Broker) settings() map[string]string {
 	}
 }
 
-// configEntries merges defaults and set values, sorted by name, restricted to
-// names where that is not nil.
-func configEntries(names []string, defaults, set map[string]string, source kmsg.ConfigSource) []kmsg.DescribeConfigsResponseResourceConfig {
-	merged := make(map[string]string, len(defaults)+len(set))
-	maps.Copy(merged, defaults)
-	maps.Copy(merged, set)
-	var out []kmsg.DescribeConfigsResponseResourceConfig
-	for name, value := range merged {
-		if names != nil && !slices.Contains(names, name) {
-			continue
+// configEntries merges layers, sorted by name, restricted to names where that is
+// not nil.
+func configEntries(names []string, synonyms bool, layers []configLayer) []kmsg.DescribeConfigsResponseResourceConfig {
+	at := map[string]int{}
+	out := []kmsg.DescribeConfigsResponseResourceConfig{}
+	for _, l := range layers {
+		for name, value := range l.values {
+			if names != nil && !slices.Contains(names, name) {
+				continue
+			}
+			i, known := at[name]
+			if !known {
+				c := kmsg.NewDescribeConfigsResponseResourceConfig()
+				c.Name, c.Value, c.ConfigType = name, &value, kmsg.ConfigTypeString
+				c.Source, c.IsDefault = l.source, l.source == kmsg.ConfigSourceDefaultConfig
+				i = len(out)
+				at[name], out = i, append(out, c)
+			}
+			if synonyms {
+				x := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+				x.Name, x.Value, x.Source = name, &value, l.source
+				out[i].ConfigSynonyms = append(out[i].ConfigSynonyms, x)
+			}
 		}
-		c := kmsg.NewDescribeConfigsResponseResourceConfig()
-		c.Name, c.Value, c.ConfigType = name, &value, kmsg.ConfigTypeString
-		if _, ok := set[name]; ok {
-			c.Source = source
-		} else {
-			c.Source, c.IsDefault = kmsg.ConfigSourceDefaultConfig, true
-		}
-		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b kmsg.DescribeConfigsResponseResourceConfig) int { return cmp.Compare(a.Name, b.Name) })
 	return out

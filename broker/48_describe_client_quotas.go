@@ -29,6 +29,7 @@ func (b *Broker) handleDescribeClientQuotas(_ context.Context, r *wire.Request) 
 		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
 		return resp, nil
 	}
+	resp.Entries = []kmsg.DescribeClientQuotasResponseEntry{} // null would say that there was an error
 	for entity, values := range b.Image().Access().Quotas() {
 		if !matchesQuota(req, entity) {
 			continue
