@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"kbench/harness/child"
 	"kbench/harness/provider"
+	"kbench/internal/nodemetrics"
 )
 
 // The classes that java runs. The argument of each is named beside it.
@@ -121,10 +123,24 @@ func (s *Server) Start(context.Context) error {
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone;
 	// it is killed when kbench is.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := s.Launch(cmd, nil); err != nil {
+	sampling, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	if err := s.Launch(cmd, func() { stop(); <-done }); err != nil {
+		stop()
+		close(done)
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
+	go s.sample(sampling, s.Pid(), done)
 	return nil
+}
+
+// sample writes what the process uses until it ends. A file that cannot be
+// written costs the figures and not the run.
+func (s *Server) sample(ctx context.Context, pid int, done chan<- struct{}) {
+	defer close(done)
+	_ = (&nodemetrics.Sampler{
+		Node: s.Name(), File: s.file(metricsFile), DataDir: s.file("data"), Interval: time.Second, Pid: pid,
+	}).Run(ctx)
 }
 
 // ordered is the exit code of a JVM that SIGTERM ended after its shutdown hooks
@@ -141,8 +157,11 @@ func (s *Server) Wait(ctx context.Context) (int64, int, error) {
 	return seen, code, err
 }
 
-// logFile is the node's log, over all its starts.
-const logFile = "server.log"
+// The node's files over all its starts.
+const (
+	logFile     = "server.log"
+	metricsFile = "metrics.jsonl"
+)
 
 // Trace implements provider.Node: what the log tells.
 func (s *Server) Trace(context.Context) (io.ReadCloser, error) {
@@ -171,7 +190,7 @@ func (s *Server) Collect(ctx context.Context, dir string) error {
 	} else if len(b) > 0 {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, s.Name()+".trace.jsonl"), b, 0o644))
 	}
-	for from, to := range map[string]string{logFile: ".log", "server.properties": ".properties"} {
+	for from, to := range map[string]string{logFile: ".log", metricsFile: ".metrics.jsonl", "server.properties": ".properties"} {
 		b, err := os.ReadFile(s.file(from))
 		if errors.Is(err, os.ErrNotExist) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,8 +23,8 @@ type Sample struct {
 	Node         string           `json:"node"`
 	CPUMs        int64            `json:"cpu_ms"`        // user and system, sum
 	RSSBytes     int64            `json:"rss_bytes"`     // resident now
-	HeapBytes    int64            `json:"heap_bytes"`    // live Go objects now
-	Goroutines   int64            `json:"goroutines"`    // now
+	HeapBytes    int64            `json:"heap_bytes"`    // live Go objects now; 0 of a program that is not Go's
+	Goroutines   int64            `json:"goroutines"`    // now; 0 of a program that is not Go's
 	WrittenBytes int64            `json:"written_bytes"` // to files and sockets, sum
 	DataBytes    int64            `json:"data_bytes"`    // size of the data directory now
 	Gauges       map[string]int64 `json:"gauges,omitempty"`
@@ -36,6 +37,9 @@ type Sampler struct {
 	DataDir  string        // may be absent
 	Interval time.Duration // at least 100ms
 	Gauges   map[string]func() int64
+	// Pid is of another process to sample from outside: of that one the heap
+	// and the goroutines are not known. 0 samples this process.
+	Pid int
 }
 
 // Run samples until ctx ends, and once more then.
@@ -48,11 +52,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 	tick := time.NewTicker(max(s.Interval, 100*time.Millisecond))
 	defer tick.Stop()
 	for {
-		b, err := json.Marshal(s.sample())
-		if err == nil {
-			_, err = f.Write(append(b, '\n'))
-		}
-		if err != nil {
+		if err := s.write(f); err != nil {
 			return fmt.Errorf("write the metrics of %s: %w", s.Node, err)
 		}
 		select {
@@ -63,10 +63,34 @@ func (s *Sampler) Run(ctx context.Context) error {
 	}
 }
 
+func (s *Sampler) write(w io.Writer) error {
+	if s.ended() {
+		return nil
+	}
+	b, err := json.Marshal(s.sample())
+	if err == nil {
+		_, err = w.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// ended reports whether another process that is sampled is gone, or a zombie.
+func (s *Sampler) ended() bool {
+	if s.Pid == 0 {
+		return false
+	}
+	b, err := os.ReadFile(s.proc("stat"))
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return err != nil || strings.HasPrefix(rest, "Z")
+}
+
 func (s *Sampler) sample() Sample {
 	out := Sample{T: trace.Now(), Node: s.Node, DataBytes: sizeOf(s.DataDir)}
-	out.CPUMs, out.RSSBytes = cpuAndRSS()
-	out.WrittenBytes = written()
+	out.CPUMs, out.RSSBytes = cpuAndRSS(s.proc("stat"))
+	out.WrittenBytes = written(s.proc("io"))
+	if s.Pid != 0 {
+		return out
+	}
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/sched/goroutines:goroutines"}}
 	metrics.Read(heap)
 	out.HeapBytes, out.Goroutines = int64(heap[0].Value.Uint64()), int64(heap[1].Value.Uint64())
@@ -79,10 +103,18 @@ func (s *Sampler) sample() Sample {
 	return out
 }
 
-// cpuAndRSS reads /proc/self/stat (proc(5)): fields 14 and 15 in clock ticks
+// proc is the path of what the kernel tells of the process.
+func (s *Sampler) proc(file string) string {
+	if s.Pid == 0 {
+		return "/proc/self/" + file
+	}
+	return fmt.Sprintf("/proc/%d/%s", s.Pid, file)
+}
+
+// cpuAndRSS reads a stat file of proc(5): fields 14 and 15 in clock ticks
 // of 10 ms, field 24 in pages.
-func cpuAndRSS() (cpuMs, rssBytes int64) {
-	b, err := os.ReadFile("/proc/self/stat")
+func cpuAndRSS(stat string) (cpuMs, rssBytes int64) {
+	b, err := os.ReadFile(stat)
 	if err != nil {
 		return 0, 0
 	}
@@ -95,10 +127,10 @@ func cpuAndRSS() (cpuMs, rssBytes int64) {
 	return (n(11) + n(12)) * 10, n(21) * int64(os.Getpagesize())
 }
 
-// written reads wchar of /proc/self/io: every byte given to write(2) and its
-// kin, files and sockets alike.
-func written() int64 {
-	b, err := os.ReadFile("/proc/self/io")
+// written reads wchar of an io file of proc(5): every byte given to write(2)
+// and its kin, files and sockets alike.
+func written(file string) int64 {
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}

@@ -1,9 +1,11 @@
 package nodemetrics
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -36,5 +38,31 @@ func TestSampler(t *testing.T) {
 	}
 	if got.DataBytes != 12345 || got.Gauges["fsyncs"] != 42 || got.RSSBytes < 1<<20 || got.HeapBytes == 0 || got.Goroutines == 0 || got.WrittenBytes == 0 {
 		t.Fatalf("got %+v", got)
+	}
+}
+
+// Another process is sampled from outside; what it has ended with is nothing.
+func TestSamplerOfAnotherProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := Sampler{Node: "n", Pid: cmd.Process.Pid}
+	var b bytes.Buffer
+	if err := s.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got Sample
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.WrittenBytes != 0 || got.HeapBytes != 0 || got.Goroutines != 0 {
+		t.Errorf("got %+v", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	b.Reset()
+	if err := s.write(&b); err != nil || b.Len() != 0 {
+		t.Errorf("after its end: %q, %v", b.String(), err)
 	}
 }
