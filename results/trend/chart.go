@@ -98,7 +98,7 @@ func (c *chart) axes() {
 		if anchor == "" {
 			anchor = "middle"
 		}
-		c.printf("<text class=\"s\" x=\"%.1f\" y=\"%g\" text-anchor=\"%s\">%s</text>\n", c.x(c.first+i), chartHeight-14, anchor, c.points[i].At.Format("2006-01-02"))
+		c.printf("<text class=\"s\" x=\"%.1f\" y=\"%g\" text-anchor=\"%s\">%s</text>\n", c.x(c.first+i), chartHeight-20, anchor, c.points[i].At.Format("2006-01-02"))
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *chart) nights() {
 	for k := range c.points {
 		p := &c.points[k]
 		x, y := c.x(c.first+k), c.y(p.Median)
-		tip := fmt.Sprintf("%s: %s, n %d, %s", date(p), results.FormatValue(p.Median, c.a.Unit), p.N, p.Use)
+		tip := fmt.Sprintf("%s: %s, n %d, %s", date(p), c.a.medianOf(p), p.N, p.Use)
 		if p.Why != "" {
 			tip += ", " + p.Why
 		}
@@ -181,7 +181,7 @@ func (c *chart) marks() {
 		}
 		x := c.x(at)
 		c.printf("<g class=\"accepted\"><line x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/>", x, x, chartTop, chartHeight-chartBottom)
-		c.printf("<text x=\"%.1f\" y=\"%g\" text-anchor=\"%s\">accepted</text><title>%s</title></g>\n", x, chartHeight-2, c.anchor(x), text("accepted: "+acc.Reason))
+		c.printf("<text x=\"%.1f\" y=\"%g\" text-anchor=\"%s\">accepted</text><title>%s</title></g>\n", x, chartHeight-6, c.anchor(x), text("accepted: "+acc.Reason))
 	}
 }
 

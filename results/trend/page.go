@@ -2,10 +2,7 @@ package trend
 
 import (
 	"fmt"
-	"html"
 	"strings"
-
-	"kbench/results"
 )
 
 // chartStyle is the look of charts, on light and on dark paper. Colours are
@@ -102,7 +99,7 @@ func (a *Analysis) nightsTable(b *strings.Builder) {
 			use += ": " + p.Why
 		}
 		fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td>%d</td><td>%s</td><td>%s</td></tr>\n",
-			date(p), html.EscapeString(results.FormatValue(p.Median, a.Unit)), p.N, text(use), text(where(p)))
+			date(p), text(a.medianOf(p)), p.N, text(use), text(where(p)))
 	}
 	b.WriteString("</tbody>\n</table>\n</details>\n")
 }

@@ -30,7 +30,7 @@ func verdict(c *Change) string {
 // describe is a change in a line: its levels, size and night.
 func (a *Analysis) describe(c *Change) string {
 	p := &a.Points[c.Point]
-	return fmt.Sprintf("from %s on %s, %s: %s -> %s, p %.1g", date(p), percent(c.Ratio), verdict(c),
+	return fmt.Sprintf("from %s on: %s, %s (%s -> %s, p %.1g)", date(p), percent(c.Ratio), verdict(c),
 		results.FormatValue(c.Before, a.Unit), results.FormatValue(c.After, a.Unit), c.P)
 }
 
@@ -52,6 +52,14 @@ func short(commit string) string {
 }
 
 func date(p *Point) string { return p.At.Format("2006-01-02 15:04Z") }
+
+// medianOf writes a night's median; an invalid night may have none.
+func (a *Analysis) medianOf(p *Point) string {
+	if p.N == 0 {
+		return "n/a"
+	}
+	return results.FormatValue(p.Median, a.Unit)
+}
 
 // counts tells how many nights were not used, and why.
 func (a *Analysis) counts() string {
