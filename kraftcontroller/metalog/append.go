@@ -3,6 +3,7 @@ package metalog
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"kbench/kafka"
@@ -35,7 +36,9 @@ func (l *Log) Append(raw []byte) error {
 		if err != nil {
 			return l.fail(err)
 		}
-		l.noteEpoch(h)
+		if err := l.noteBatch(h, rest); err != nil {
+			return l.fail(err)
+		}
 		rest = rest[h.SizeBytes:]
 	}
 	return nil
@@ -70,10 +73,25 @@ func (l *Log) checkAppend(raw []byte) error {
 		case h.Epoch < epoch:
 			return fmt.Errorf("batch at offset %d has epoch %d, the log is at %d", h.BaseOffset, h.Epoch, epoch)
 		}
+		if err := checkControl(h, rest); err != nil {
+			return err
+		}
 		end, epoch = h.EndOffset, h.Epoch
 		rest = rest[h.SizeBytes:]
 	}
 	return nil
+}
+
+// checkControl refuses a control batch that nobody could read again.
+func checkControl(h Header, raw []byte) error {
+	if !h.Control {
+		return nil
+	}
+	b, _, err := ReadBatch(raw)
+	if err == nil {
+		_, err = b.QuorumChanges()
+	}
+	return err
 }
 
 // roll syncs the active segment and begins the next.
@@ -162,6 +180,7 @@ func (l *Log) truncate(offset kafka.Offset) error {
 	end := active.end
 	i := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })
 	l.epochs = l.epochs[:i]
+	l.changes = slices.DeleteFunc(l.changes, func(c QuorumChange) bool { return c.Offset >= end })
 	l.synced = min(l.synced, end)
 	if err := l.syncFile(active.file); err != nil {
 		return err

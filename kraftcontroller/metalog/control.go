@@ -23,12 +23,14 @@ const (
 	KRaftVotersType    ControlType = 6
 )
 
-// LeaderChange opens an epoch (LeaderChangeMessage version 0): the leader, the
-// voters of the epoch and those that granted their vote.
+// LeaderChange opens an epoch: the leader, the voters of the epoch and those
+// that granted their vote. Version 1 has their directory ids; Kafka up to 4.4.0
+// writes version 0, with dynamic voters too, and reads both.
 type LeaderChange struct {
+	Version        int16
 	Leader         kafka.BrokerID
-	Voters         []kafka.BrokerID
-	GrantingVoters []kafka.BrokerID
+	Voters         []VoterKey
+	GrantingVoters []VoterKey
 }
 
 // SnapshotHeader opens a snapshot. LastContainedLogTimestamp is the timestamp
@@ -54,15 +56,18 @@ func controlRecord(t ControlType, value []byte) Record {
 // Record encodes m as a control record.
 func (m LeaderChange) Record() Record {
 	msg := kmsg.LeaderChangeMessage{
-		LeaderID: int32(m.Leader), Voters: voters(m.Voters), GrantingVoters: voters(m.GrantingVoters),
+		Version: m.Version, LeaderID: int32(m.Leader), Voters: m.encode(m.Voters), GrantingVoters: m.encode(m.GrantingVoters),
 	}
 	return controlRecord(LeaderChangeType, msg.AppendTo(nil))
 }
 
-func voters(ids []kafka.BrokerID) []kmsg.LeaderChangeMessageVoter {
-	vs := make([]kmsg.LeaderChangeMessageVoter, len(ids))
-	for i, id := range ids {
-		vs[i].VoterID = int32(id)
+func (m LeaderChange) encode(keys []VoterKey) []kmsg.LeaderChangeMessageVoter {
+	vs := make([]kmsg.LeaderChangeMessageVoter, len(keys))
+	for i, k := range keys {
+		vs[i].VoterID = int32(k.ID)
+		if m.Version > 0 {
+			vs[i].VoterDirectoryID = k.Directory
+		}
 	}
 	return vs
 }
@@ -77,14 +82,18 @@ func ParseLeaderChange(value []byte) (LeaderChange, error) {
 	if err := msg.ReadFrom(value); err != nil {
 		return LeaderChange{}, fmt.Errorf("LeaderChange record: %w", err)
 	}
-	m := LeaderChange{Leader: kafka.BrokerID(msg.LeaderID)}
-	for _, v := range msg.Voters {
-		m.Voters = append(m.Voters, kafka.BrokerID(v.VoterID))
+	return LeaderChange{
+		Version: msg.Version, Leader: kafka.BrokerID(msg.LeaderID),
+		Voters: decodeVoterKeys(msg.Voters), GrantingVoters: decodeVoterKeys(msg.GrantingVoters),
+	}, nil
+}
+
+func decodeVoterKeys(vs []kmsg.LeaderChangeMessageVoter) []VoterKey {
+	var keys []VoterKey
+	for _, v := range vs {
+		keys = append(keys, VoterKey{kafka.BrokerID(v.VoterID), v.VoterDirectoryID})
 	}
-	for _, v := range msg.GrantingVoters {
-		m.GrantingVoters = append(m.GrantingVoters, kafka.BrokerID(v.VoterID))
-	}
-	return m, nil
+	return keys
 }
 
 // Record encodes h as a control record.

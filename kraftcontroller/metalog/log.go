@@ -45,7 +45,8 @@ type Log struct {
 	start     kafka.Offset
 	before    kafka.LeaderEpoch // of the record before start
 	epochs    []EpochStart
-	snapshots []SnapshotID // by end offset
+	changes   []QuorumChange // of the quorum, in the records held
+	snapshots []SnapshotID   // by end offset
 	synced    kafka.Offset
 	dirDirty  bool
 	closed    bool
@@ -126,7 +127,7 @@ func (l *Log) loadSegments(bases []kafka.Offset) error {
 		if i > 0 && l.segments[i-1].end != base {
 			return fmt.Errorf("%w: %s begins at offset %d, but the file before it ends at %d: a file is missing or cut short", ErrCorrupt, s.path, base, l.segments[i-1].end)
 		}
-		reason, err := s.scan(l.noteEpoch)
+		reason, err := s.scan(l.noteBatch)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (l *Log) restart(id SnapshotID) error {
 	if err != nil {
 		return err
 	}
-	l.segments, l.start, l.before, l.epochs = []*segment{s}, id.EndOffset, id.Epoch, nil
+	l.segments, l.start, l.before, l.epochs, l.changes = []*segment{s}, id.EndOffset, id.Epoch, nil, nil
 	return l.syncDir()
 }
 

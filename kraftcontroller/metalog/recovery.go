@@ -14,8 +14,9 @@ const scanWindow = MaxBatchBytes
 
 // scan reads the whole segment, checks every batch and builds the index. It
 // stops at the first byte that is not a batch following the last and gives why;
-// nil means that the file is whole. visit is called for each good batch.
-func (s *segment) scan(visit func(Header)) (reason, err error) {
+// nil means that the file is whole. visit is called for each good batch,
+// whose bytes are lent to it.
+func (s *segment) scan(visit func(Header, []byte) error) (reason, err error) {
 	r := windowReader{file: s.file, size: s.size}
 	var at int64
 	s.end, s.index = s.base, nil
@@ -37,7 +38,13 @@ func (s *segment) scan(visit func(Header)) (reason, err error) {
 		}
 		s.added(h, at)
 		epoch = h.Epoch
-		visit(h)
+		raw, err := r.bytes(at, h.SizeBytes)
+		if err == nil {
+			err = visit(h, raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s at byte %d: %w", s.path, at, err)
+		}
 		at += int64(h.SizeBytes)
 	}
 	return nil, nil

@@ -13,7 +13,7 @@ import (
 
 func takeSnapshot(t *testing.T, l *Log, id SnapshotID, values ...[]byte) {
 	t.Helper()
-	w, err := l.NewSnapshot(id, 42)
+	w, err := l.NewSnapshot(id, 42, Quorum{})
 	if err != nil {
 		t.Fatal(err)
 	}

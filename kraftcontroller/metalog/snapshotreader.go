@@ -21,6 +21,7 @@ type SnapshotReader struct {
 	started  bool
 	ended    bool
 	header   SnapshotHeader
+	quorum   Quorum
 }
 
 // OpenSnapshot opens a snapshot for reading. An absent one is SNAPSHOT_NOT_FOUND.
@@ -106,8 +107,11 @@ func (r *SnapshotReader) broken(err error) error {
 	return fmt.Errorf("snapshot %s at byte %d: %w", r.path, r.at, err)
 }
 
-// control follows header and footer; what else stands between them (voters,
-// kraft.version) is not needed by a quorum of static voters.
+// Quorum is what the snapshot says of the quorum, known once Next was called.
+func (r *SnapshotReader) Quorum() Quorum { return r.quorum }
+
+// control follows header and footer, and keeps what stands behind the header:
+// kraft.version and the voters.
 func (r *SnapshotReader) control(b Batch) error {
 	for i, rec := range b.Records {
 		t, err := ControlTypeOf(rec.Key)
@@ -127,7 +131,16 @@ func (r *SnapshotReader) control(b Batch) error {
 		}
 	}
 	r.started = true
-	return nil
+	changes, err := b.QuorumChanges()
+	for _, c := range changes {
+		if c.Level != Unchanged {
+			r.quorum.Level = c.Level
+		}
+		if c.Voters != nil {
+			r.quorum.Voters = c.Voters
+		}
+	}
+	return err
 }
 
 // Close closes the file. It may be called again.

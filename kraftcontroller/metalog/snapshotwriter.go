@@ -22,14 +22,15 @@ type SnapshotWriter struct {
 }
 
 // NewSnapshot begins a snapshot. lastTimestamp is that of the last batch it
-// covers, ms since 1970. CheckSnapshotID tells beforehand whether id may be.
-func (l *Log) NewSnapshot(id SnapshotID, lastTimestamp int64) (*SnapshotWriter, error) {
+// covers, ms since 1970; q is the quorum at its end. CheckSnapshotID tells
+// beforehand whether id may be.
+func (l *Log) NewSnapshot(id SnapshotID, lastTimestamp int64, q Quorum) (*SnapshotWriter, error) {
 	f, err := l.createSnapshotFile(id)
 	if err != nil {
 		return nil, err
 	}
 	w := &SnapshotWriter{file: f, timestamp: lastTimestamp}
-	if err := w.control(SnapshotHeader{LastContainedLogTimestamp: lastTimestamp}.Record()); err != nil {
+	if err := w.control(headerRecords(lastTimestamp, q)...); err != nil {
 		return nil, errors.Join(err, f.abandon())
 	}
 	return w, nil
@@ -69,8 +70,17 @@ func (w *SnapshotWriter) flush() error {
 	return err
 }
 
-func (w *SnapshotWriter) control(r Record) error {
-	return w.batch(Batch{Control: true, Records: []Record{r}})
+// headerRecords are the first batch: with static voters the header alone.
+func headerRecords(lastTimestamp int64, q Quorum) []Record {
+	records := []Record{SnapshotHeader{LastContainedLogTimestamp: lastTimestamp}.Record()}
+	if q.Level > 0 {
+		records = append(records, KRaftVersion{q.Level}.Record(), Voters{q.Voters}.Record())
+	}
+	return records
+}
+
+func (w *SnapshotWriter) control(records ...Record) error {
+	return w.batch(Batch{Control: true, Records: records})
 }
 
 func (w *SnapshotWriter) batch(b Batch) error {

@@ -103,10 +103,10 @@ func (c *Client) encode(op raft.LogAppend) ([]byte, error) {
 func (c *Client) encodeLeaderChange(op raft.LogAppend) ([]byte, error) {
 	m := metalog.LeaderChange{Leader: op.LeaderChange.LeaderID}
 	for _, v := range op.LeaderChange.Voters {
-		m.Voters = append(m.Voters, v.ID)
+		m.Voters = append(m.Voters, metalog.VoterKey{ID: v.ID, Directory: v.DirectoryID})
 	}
 	for _, v := range op.LeaderChange.GrantingVoters {
-		m.GrantingVoters = append(m.GrantingVoters, v.ID)
+		m.GrantingVoters = append(m.GrantingVoters, metalog.VoterKey{ID: v.ID, Directory: v.DirectoryID})
 	}
 	return c.encodeBatch(op.Batches[0], true, []metalog.Record{m.Record()})
 }

@@ -23,7 +23,7 @@ func (c *Client) NewSnapshot(id metalog.SnapshotID, lastTimestamp int64) (*metal
 	if err := c.log.CheckSnapshotID(id); err != nil {
 		return nil, err
 	}
-	return c.log.NewSnapshot(id, lastTimestamp)
+	return c.log.NewSnapshot(id, lastTimestamp, metalog.Quorum{})
 }
 
 // FinishSnapshot makes the snapshot durable and the quorum's, and drops what is
