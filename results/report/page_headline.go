@@ -157,11 +157,17 @@ func (rep *Report) headlineSection() section {
 		return s
 	}
 	s.Intro = fmt.Sprintf("How each headline compares with %s. Filled marks show a difference; hollow ones do not, which is not to say that the sides are equal.", rep.Sides[0])
+	groups := rep.ratioGroups()
+	if len(groups) == 0 {
+		s.Intro = "No headline can be drawn as a ratio; the table says why."
+		s.Parts = []part{{Table: rep.comparisonTable()}}
+		return s
+	}
 	draw := func(width float64) template.HTML {
 		return chart.Forest(chart.Frame{
 			ID: fmt.Sprintf("headline-%.0f", width), Title: "Headlines, as ratios to " + rep.Sides[0],
 			Desc: "One row for each headline; right of the line of 1 the side's value is the larger one. The table below has every number.", Width: width,
-		}, rep.ratioGroups(), "less than "+rep.Sides[0], "more than "+rep.Sides[0])
+		}, groups, "less than "+rep.Sides[0], "more than "+rep.Sides[0])
 	}
 	s.Parts = []part{{Figure: &figure{
 		ID: "f-headline", Title: "Ratio to " + rep.Sides[0], Caption: "Mark: the ratio. Bar: its 95 % interval, where n bounds one. ~: no difference is shown. Medians at the right.",
@@ -179,7 +185,7 @@ func (rep *Report) ratioGroups() []chart.RatioGroup {
 	for _, point := range thin(rep.Points, maxForestPoints) {
 		g := chart.RatioGroup{Name: point}
 		for _, c := range rep.Comparisons {
-			if c.Point != point {
+			if c.Point != point || c.Ratio == nil {
 				continue
 			}
 			name := rep.metricTitle(c.Metric, c.Workload)
@@ -187,7 +193,7 @@ func (rep *Report) ratioGroups() []chart.RatioGroup {
 				name += ", " + c.Side
 			}
 			g.Ratios = append(g.Ratios, chart.Ratio{
-				Side: rep.sideIndex(c.Side), Name: name, Ratio: orNaN(c.Ratio), Lo: orNaN(c.Lo), Hi: orNaN(c.Hi),
+				Side: rep.sideIndex(c.Side), Name: name, Ratio: *c.Ratio, Lo: orNaN(c.Lo), Hi: orNaN(c.Hi),
 				Shown: c.Shown == Better || c.Shown == Worse, Text: c.short(),
 				Detail: median(c.BaseMedian, c.BaseN, c.Unit) + " → " + median(c.Median, c.N, c.Unit),
 			})
@@ -201,14 +207,10 @@ func (rep *Report) ratioGroups() []chart.RatioGroup {
 
 // short is what stands at the end of a row.
 func (c *Comparison) short() string {
-	switch {
-	case c.Ratio == nil:
-		return "–"
-	case c.Shown == Better || c.Shown == Worse:
+	if c.Shown == Better || c.Shown == Worse {
 		return factor(*c.Ratio) + "× " + string(c.Shown)
-	default:
-		return factor(*c.Ratio) + "× ~"
 	}
+	return factor(*c.Ratio) + "× ~"
 }
 
 func orNaN(v *float64) float64 {

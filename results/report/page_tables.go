@@ -187,7 +187,7 @@ func thresholdValue(o results.Outcome) string {
 
 // differSection is what is not the same on all sides.
 func (rep *Report) differSection() section {
-	s := section{ID: "differs", Title: "What differs between the sides", Intro: "Everything else is one shared piece of code and the same setting."}
+	s := section{ID: "differs", Title: "What differs between the sides", Intro: "By the design of the run. Settings that are not listed are the same on all sides."}
 	if len(rep.Sides) < 2 {
 		return s
 	}

@@ -87,7 +87,7 @@ func (r *rows) rangeRow(row Range, valueLeft float64) {
 type Ratio struct {
 	Side   int
 	Name   string
-	Ratio  float64 // NaN where none can be given
+	Ratio  float64
 	Lo, Hi float64 // NaN where n bounds no interval
 	Shown  bool    // a difference is shown: drawn filled
 	Text   string

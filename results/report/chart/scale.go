@@ -23,14 +23,16 @@ func linear(lo, hi, from, to float64) scale {
 
 // logarithmic makes a scale over positive values with some air at its ends.
 func logarithmic(lo, hi, from, to float64) scale {
-	if !(lo > 0) || !(hi >= lo) {
+	if !(lo > 0) || !(hi >= lo) || math.IsInf(hi, 0) {
 		lo, hi = 1, 10
 	}
-	air := math.Pow(hi/lo, 0.06)
-	if hi/lo < 1.6 { // nearly equal values stand in the middle
+	// Within these, no quotient overflows.
+	lo, hi = min(max(lo, 1e-100), 1e300), min(max(hi, 1e-100), 1e300)
+	air := math.Exp(0.06 * (math.Log(hi) - math.Log(lo)))
+	if hi < 1.6*lo { // nearly equal values stand in the middle
 		air = 1.6
 	}
-	return scale{lo: lo / air, hi: hi * air, from: from, to: to, log: true}
+	return scale{lo: max(lo/air, 1e-200), hi: min(hi*air, 1e305), from: from, to: to, log: true}
 }
 
 // holds reports whether a value has a place.
@@ -42,7 +44,7 @@ func (s scale) holds(v float64) bool {
 func (s scale) at(v float64) float64 {
 	f := (v - s.lo) / (s.hi - s.lo)
 	if s.log {
-		f = math.Log(v/s.lo) / math.Log(s.hi/s.lo)
+		f = (math.Log(v) - math.Log(s.lo)) / (math.Log(s.hi) - math.Log(s.lo))
 	}
 	return s.from + f*(s.to-s.from)
 }
