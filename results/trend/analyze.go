@@ -187,7 +187,7 @@ func (a *Analysis) accepted(point, within int) bool {
 // rests are the distances of the nights from the means of their levels.
 func (s *scan) rests(changes []found) []float64 {
 	var out []float64
-	values := s.drawer.values
+	values := s.logs()
 	for i, start := 0, 0; i <= len(changes) && len(values) > 0; i++ {
 		end := len(values)
 		if i < len(changes) {

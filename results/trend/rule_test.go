@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kbench/results/history"
 	"kbench/results/simulated"
 )
@@ -305,5 +307,39 @@ func TestOutliers(t *testing.T) {
 	a = mustAnalyze(t, seriesOf(append(steady(1e9, 20), 5e9, 5.1e9, 4.9e9)...), DefaultRule())
 	if len(a.Alerts()) != 1 || a.Points[20].Use != Used || math.Abs(a.Changes[0].After/5e9-1) > 0.01 {
 		t.Errorf("a level: %+v", a.Changes)
+	}
+}
+
+// TestLongHistory: 3,000 nights of 20 series are judged in less than a second
+// of work; with the second that reading takes, `trend` answers in two.
+func TestLongHistory(t *testing.T) {
+	var l history.Loaded
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(uint64(i), 3))
+		values := simulated.Noise{Sigma: 0.05, AR: 0.3, Outliers: 0.02, Factor: 5}.Series(rng, 3000)
+		for k := range values {
+			values[k] *= 1e9 * (1 + 0.2*float64(k/400))
+		}
+		s := seriesOf(values...)
+		s.Cell = fmt.Sprintf("zk.base.%d", i)
+		l.Series = append(l.Series, s)
+	}
+	var before, after unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		t.Fatal(err)
+	}
+	r := mustReport(t, l, Watch{})
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+		t.Fatal(err)
+	}
+	used := time.Duration(after.Utime.Nano() - before.Utime.Nano())
+	t.Logf("%v of CPU", used)
+	if used > time.Second {
+		t.Errorf("took %v of CPU", used)
+	}
+	for i := range r.Analyses {
+		if n := len(r.Analyses[i].Changes); n < 5 || n > 9 { // 7 were planted, some near a window's end
+			t.Errorf("series %d: %d changes", i, n)
+		}
 	}
 }

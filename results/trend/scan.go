@@ -48,20 +48,25 @@ func (s *scan) report() []found {
 	s.divider.forget(s.changed)
 	splits := s.divider.divide(s.values)
 	s.changed = len(s.values)
-	logs := s.drawer.values
-	if s.rule.Plain {
-		logs = make([]float64, len(s.values))
-		for i, v := range s.values {
-			logs[i] = logOf(v)
-		}
-	}
-	out := s.rule.judge(splits, logs)
+	out := s.rule.judge(splits, s.logs())
 	for _, f := range out {
 		if s.recent(f) {
 			s.said = append(s.said, report{f, len(s.values)})
 		}
 	}
 	return out
+}
+
+// logs are the logarithms of what is divided.
+func (s *scan) logs() []float64 {
+	if !s.rule.Plain {
+		return s.drawer.values
+	}
+	logs := make([]float64, len(s.values))
+	for i, v := range s.values {
+		logs[i] = logOf(v)
+	}
+	return logs
 }
 
 // recent reports whether a change can be news still.
