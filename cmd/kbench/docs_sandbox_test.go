@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kbench/results"
+	"kbench/results/history"
 	"kbench/results/simulated"
 )
 
@@ -18,6 +19,7 @@ var sandboxes = map[string]func(t *testing.T, dir string){
 	"measured": measuredRun,
 	"ladder":   ladderRun,
 	"tuning":   tuningRuns,
+	"nights":   nightlyRuns,
 }
 
 func simulate(t *testing.T, out string, truth simulated.Truth) *results.Run {
@@ -116,5 +118,28 @@ func tuningRuns(t *testing.T, dir string) {
 	r := simulate(t, filepath.Join(dir, "runs"), truth)
 	if err := os.Rename(r.Dir, filepath.Join(dir, "pairs")); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// nightlyRuns are a history of six quiet nights, the seventh, and an eighth
+// that is slower by a fifth.
+func nightlyRuns(t *testing.T, dir string) {
+	t.Helper()
+	for night := range 8 {
+		out, factor := filepath.Join(dir, "kbench-results"), 1.0
+		if night == 7 {
+			out, factor = filepath.Join(dir, "slow"), 1.2
+		}
+		r := simulate(t, out, nightTruth(night, factor))
+		if night >= 6 {
+			continue
+		}
+		n, err := history.FromRun(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := history.Add(filepath.Join(dir, "kbench-history", history.FileName), n); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
