@@ -250,7 +250,7 @@ func TestNamesStayText(t *testing.T) {
 	b := startBrowser(t)
 	for _, name := range []string{
 		`<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2">`, `"><svg onload="window.hacked=3">`, `' onmouseover='window.hacked=4`,
-		`</title></style></script><b class="evil">`, `]]>--><b class="evil">&lt;&amp;`, `=1+1 {{.}} ${7*7} %s`, "日本語 ‮right-to-left \u0000 a/b\\c\u2028end",
+		`</title></style></script><b class="evil">`, `]]>--><b class="evil">&lt;&amp;`, `=1+1 {{.}} ${7*7} %s`, "日本語 \u202eright-to-left \u0000 a/b\\c\u2028end",
 	} {
 		rep := mustReport(t, mustOpen(t, eventful(t, name)))
 		b.open(t, rep)

@@ -102,13 +102,20 @@ type data struct {
 	JSON template.HTML
 }
 
-// dataTable is a table; columns from Numbers on hold numbers.
+// dataTable is a table; columns from Numbers on hold numbers, but for the last
+// Words.
 type dataTable struct {
 	Caption string
 	Groups  []group // above the head; nil for none
 	Head    []string
 	Rows    []row
 	Numbers int
+	Words   int
+}
+
+// Num reports whether a column holds numbers.
+func (t *dataTable) Num(column int) bool {
+	return column >= t.Numbers && column < len(t.Head)-t.Words
 }
 
 type group struct {
@@ -133,7 +140,7 @@ func (rep *Report) HTML() ([]byte, error) {
 	p.Lead, p.Note = rep.lead()
 	css, scripts := pageCSS, []string{pageJS}
 	if len(rep.timelines) > 0 {
-		css, scripts = pageCSS+"\n"+uplotCSS, []string{uplotJS, pageJS}
+		css, scripts = uplotCSS+"\n"+pageCSS, []string{uplotJS, pageJS}
 	}
 	p.Style = template.HTML("<style>" + css + "</style>") //nolint:gosec // embedded
 	hashes := make([]string, len(scripts))

@@ -236,7 +236,7 @@ func (rep *Report) comparisonTable() *dataTable {
 	t := &dataTable{
 		Caption: "Headlines of each side, compared with " + rep.Sides[0],
 		Head:    []string{"headline", rep.pointHeader(), "side", rep.Sides[0] + " median", "n", "side's median", "n", "ratio", "95 % interval", "p", "what is shown"},
-		Numbers: 3,
+		Numbers: 3, Words: 1,
 	}
 	for _, c := range rep.Comparisons {
 		interval, p, ratio := "–", "–", "–"

@@ -14,7 +14,9 @@ import (
 // remarkSection is what a reader must know beside the figures.
 func (rep *Report) remarkSection() section {
 	s := section{ID: "remarks", Title: "Remarks"}
-	if rs := rep.remarks(); len(rs) > 0 {
+	// Thresholds have a table of their own.
+	rs := slices.DeleteFunc(rep.remarks(), func(r string) bool { return strings.HasPrefix(r, "threshold ") })
+	if len(rs) > 0 {
 		s.Parts = []part{{Items: rs}}
 	}
 	return s
@@ -111,7 +113,7 @@ func (rep *Report) pointTable(headlines bool) *dataTable {
 func (rep *Report) trialSection() section {
 	s := section{ID: "trials", Title: "Excluded and outlying trials"}
 	if len(rep.Excluded) > 0 {
-		t := &dataTable{Caption: "Invalid trials: in no figure, by rules fixed beforehand", Head: []string{"cell", "workload", "repeat", "trial", "node", "reason"}, Numbers: 6}
+		t := &dataTable{Caption: "Invalid trials: in no figure, by rules fixed beforehand", Head: []string{"cell", "workload", "repeat", "trial", "node", "reason"}, Numbers: 2, Words: 2}
 		for _, e := range rep.Excluded {
 			t.Rows = append(t.Rows, row{Cells: []string{e.Cell, e.Workload + rep.how(e.Workload), fmt.Sprint(e.Repeat), fmt.Sprint(e.Trial), e.Subject, e.Reason}})
 		}
