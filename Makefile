@@ -62,7 +62,7 @@ release: ## make static binaries of this version, archives and checksums in dist
 	for arch in amd64 arm64; do \
 	  name=kbench-$(subst /,-,$(VERSION))-linux-$$arch; \
 	  echo "dist/$$name.tar.gz"; \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -buildid= -X main.version=$(VERSION)' -o dist/$$name ./cmd/kbench; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w -buildid= -X main.version=$(VERSION)' -o dist/$$name ./cmd/kbench; \
 	  mkdir -p dist/.tree/$$name; \
 	  cp dist/$$name dist/.tree/$$name/kbench; \
 	  cp -R LICENSE README.md docs dist/.tree/$$name/; \

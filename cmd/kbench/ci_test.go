@@ -360,3 +360,17 @@ func TestShellcheck(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A release is two static, reproducible binaries, archives that hold the pages,
+// and checksums that the target itself checks, as it does the version.
+func TestReleaseTarget(t *testing.T) {
+	plan := makeTarget(t.Context(), t, "-n", "release", "VERSION=v1.2.3")
+	for _, want := range []string{
+		"for arch in amd64 arm64", "CGO_ENABLED=0 GOOS=linux GOARCH=$arch", "-trimpath", "-X main.version=v1.2.3",
+		"--sort=name", "--mtime=@", "gzip -n", "docs dist/", "sha256sum --quiet -c SHA256SUMS", "version | grep -F 'kbench v1.2.3 '",
+	} {
+		if !strings.Contains(plan, want) {
+			t.Errorf("make release does without %q:\n%s", want, plan)
+		}
+	}
+}

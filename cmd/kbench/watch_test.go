@@ -132,7 +132,7 @@ func TestServeShowsARun(t *testing.T) {
 		t.Skip("SKIPPED in short mode: starts a real cluster")
 	}
 	dir := t.TempDir()
-	cmd := tinyRun(t, dir, "--quiet", "--serve", "127.0.0.1:0")
+	cmd := tinyRun(t, dir, "--targets", "zk", "--store", "embedded", "--quiet", "--serve", "127.0.0.1:0")
 	stderr := &watched{want: "/\n", found: make(chan struct{})}
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
@@ -176,7 +176,7 @@ func TestServeShowsARun(t *testing.T) {
 	}
 	report := filepath.Join(dir, "out", filepath.Base(r.Dir), "report.html")
 	for _, want := range []string{
-		`"kind":"trial"`, `"kind":"fault"`, `"kind":"controller"`, "controlled-shutdown trial 1/1",
+		`"kind":"trial"`, `"kind":"fault"`, `"kind":"controller"`, `"epoch":1}`, "controlled-shutdown trial 1/1",
 		fmt.Sprintf(`{"verdict":"valid","report":%q}`, report),
 	} {
 		if !strings.Contains(string(all), want) {

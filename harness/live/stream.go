@@ -149,10 +149,14 @@ func stateOf(s Snapshot) state {
 }
 
 func eventOf(i Item) event {
-	return event{
+	e := event{
 		At: i.At.Seconds(), Kind: i.Kind, Text: i.Text, Target: i.Target, Cell: i.Cell, Metric: i.Metric,
-		Unit: string(i.Unit), N: i.N, Value: number(i.Value), P99: number(i.P99), Valid: i.Valid, Node: i.Node, Epoch: i.Epoch,
+		Unit: string(i.Unit), N: i.N, Valid: i.Valid, Node: i.Node, Epoch: i.Epoch,
 	}
+	if i.Kind == ItemTrial || i.Kind == ItemSample {
+		e.Value, e.P99 = number(i.Value), number(i.P99)
+	}
+	return e
 }
 
 // number is v, nil where JSON has no number for it.
