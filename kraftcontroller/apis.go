@@ -18,6 +18,8 @@ var decided = []struct {
 	{key: 37, highest: 3, forwarded: true}, // CreatePartitions
 	{key: 43, highest: 2, forwarded: true}, // ElectLeaders
 	{key: 44, highest: 1, forwarded: true}, // IncrementalAlterConfigs
+	{key: 45, highest: 1, forwarded: true}, // AlterPartitionReassignments
+	{key: 46, highest: 0, forwarded: true}, // ListPartitionReassignments
 	{key: 56, highest: 3},                  // AlterPartition
 	{key: 62, highest: 4},                  // BrokerRegistration
 	{key: 63, highest: 1},                  // BrokerHeartbeat

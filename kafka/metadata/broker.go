@@ -33,6 +33,19 @@ type Broker struct {
 // Active reports whether the broker may lead and be in an ISR.
 func (b *Broker) Active() bool { return !b.Fenced && !b.InControlledShutdown }
 
+// HasOnlineDirectory reports whether a replica in directory d can be served. A
+// directory that is not known yet counts as online, and so does every one of a
+// broker that does not tell its directories (KIP-858).
+func (b *Broker) HasOnlineDirectory(d kafka.UUID) bool {
+	switch d {
+	case UnassignedDirectory, MigratingDirectory:
+		return true
+	case LostDirectory:
+		return false
+	}
+	return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, d)
+}
+
 // Endpoint gives the address of a listener.
 func (b *Broker) Endpoint(listener string) (kafka.Endpoint, bool) {
 	for _, e := range b.Endpoints {

@@ -21,6 +21,7 @@ type Topic struct {
 	name   string
 	id     kafka.UUID
 	count  int
+	moving int // partitions with a reassignment
 	chunks [][]*Partition
 }
 
@@ -32,6 +33,10 @@ func (t *Topic) ID() kafka.UUID { return t.id }
 
 // Len gives the number of partitions.
 func (t *Topic) Len() int { return t.count }
+
+// NumReassigning counts the partitions that have a reassignment, in constant
+// time.
+func (t *Topic) NumReassigning() int { return t.moving }
 
 // Partition gives partition p, or false if the topic has none of that number.
 func (t *Topic) Partition(p int32) (*Partition, bool) {
@@ -97,6 +102,11 @@ func (e *topicEdit) set(p int32, state *Partition) {
 	}
 	if chunk[i] == nil {
 		e.count++
+	} else if chunk[i].Reassigning() {
+		e.moving--
+	}
+	if state.Reassigning() {
+		e.moving++
 	}
 	chunk[i] = state
 	e.chunks[c] = chunk

@@ -79,7 +79,7 @@ func (m *Machine) alterOne(leader kafka.BrokerID, t *metadata.Topic, want kmsg.A
 	case code != kafka.None:
 		return nil, alterError(want.Partition, code)
 	}
-	c := m.partitionChange(p)
+	c := m.partitionChange(t, p)
 	c.isr, c.recovery = isr, recovery
 	if uncleanAllowed(m.image(), t.Name()) {
 		c.election = electUnclean
@@ -164,18 +164,4 @@ func (m *Machine) judgeAlter(leader kafka.BrokerID, p *metadata.Partition, want 
 		}
 	}
 	return kafka.None
-}
-
-func distinct(ids []kafka.BrokerID) bool {
-	for i, id := range ids {
-		if slices.Contains(ids[:i], id) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameSet compares without regard to order, as lists without repetition.
-func sameSet(a, b []kafka.BrokerID) bool {
-	return len(a) == len(b) && distinct(a) && containsAll(a, b)
 }

@@ -243,11 +243,15 @@ func (m *Machine) newPartition(topic kafka.UUID, number int32, replicas []kafka.
 	return r, true
 }
 
-// defaultDirectory is the only directory of a broker that has one.
+// defaultDirectory is the only directory of a broker that has one; where it has
+// several it will say which it chose.
 func (m *Machine) defaultDirectory(id kafka.BrokerID) kafka.UUID {
 	b, ok := m.image().Broker(id)
-	if !ok || len(b.LogDirs) != 1 {
+	switch {
+	case !ok || len(b.LogDirs) > 1:
 		return metadata.UnassignedDirectory
+	case len(b.LogDirs) == 0: // it registered before directories were known
+		return metadata.MigratingDirectory
 	}
 	return b.LogDirs[0]
 }
@@ -284,12 +288,4 @@ func createTopicError(name string, code kafka.ErrorCode, message string) kmsg.Cr
 	t.Topic, t.ErrorCode, t.ErrorMessage = name, int16(code), &message
 	t.NumPartitions, t.ReplicationFactor = -1, -1
 	return t
-}
-
-func brokerIDs(ids []int32) []kafka.BrokerID {
-	out := make([]kafka.BrokerID, len(ids))
-	for i, id := range ids {
-		out[i] = kafka.BrokerID(id)
-	}
-	return out
 }

@@ -34,7 +34,7 @@ func (m *Machine) electLeaders(r Request, req *kmsg.ElectLeadersRequest) error {
 		case how == electPreferred && p.HasPreferredLeader(), how == electUnclean && p.Leader != kafka.NoLeader:
 			return kafka.ElectionNotNeeded, "Leader election not needed."
 		}
-		c := m.partitionChange(p)
+		c := m.partitionChange(t, p)
 		c.election = how
 		record, changed := c.record(t.ID(), n, p)
 		if !changed || how == electPreferred && record.Leader != p.Replicas[0] || record.Leader == kafka.NoLeader {

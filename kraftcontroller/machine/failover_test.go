@@ -233,6 +233,7 @@ func (q *quorum) count(old, p *metadata.Partition) {
 		"leader change": p.Leader != old.Leader, "isr change": !slices.Equal(p.ISR, old.ISR),
 		"partition offline": p.Leader == kafka.NoLeader && old.Leader != kafka.NoLeader,
 		"partition back":    p.Leader != kafka.NoLeader && old.Leader == kafka.NoLeader,
+		"reassigned":        old.Reassigning() && !p.Reassigning(),
 		"recovering":        p.LeaderRecoveryState != old.LeaderRecoveryState,
 	} {
 		if is {
@@ -271,7 +272,7 @@ func (q *quorum) act() {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "topic")
 	switch rapid.SampledFrom([]string{
 		"beat", "beat", "beats", "beats", "register", "time", "time", "commit", "commit", "commit", "create", "create", "create", "more", "delete",
-		"alter", "alter", "alter", "alter", "elect", "config", "ids", "unregister", "fail",
+		"alter", "alter", "alter", "alter", "reassign", "reassign", "elect", "config", "ids", "unregister", "fail",
 	}).Draw(t, "act") {
 	case "beat":
 		want := rapid.IntRange(0, 9).Draw(t, "want")
@@ -315,6 +316,8 @@ func (q *quorum) act() {
 		if r := q.alteration(m, name, broker); r != nil {
 			q.ask(r)
 		}
+	case "reassign":
+		q.ask(q.reassignment(name))
 	case "elect":
 		r := kmsg.NewPtrElectLeadersRequest()
 		r.ElectionType = int8(rapid.IntRange(0, 1).Draw(t, "type"))
@@ -341,6 +344,18 @@ func (q *quorum) act() {
 	case "fail":
 		q.elect(rapid.IntRange(0, 2).Draw(t, "next"))
 	}
+}
+
+// reassignment moves a partition anywhere, or back.
+func (q *quorum) reassignment(name string) kmsg.Request {
+	p := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
+	p.Partition = int32(rapid.IntRange(0, 2).Draw(q.t, "partition"))
+	if rapid.IntRange(0, 2).Draw(q.t, "cancel") > 0 {
+		p.Replicas = rapid.SliceOfNDistinct(rapid.Int32Range(0, 4), 1, 3, rapid.ID).Draw(q.t, "target")
+	}
+	r := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	r.Topics = append(r.Topics, kmsg.AlterPartitionAssignmentsRequestTopic{Topic: name, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{p}})
+	return r
 }
 
 // alteration is what a leader might ask of a partition that it leads.
@@ -394,7 +409,7 @@ func TestFailover(t *testing.T) {
 	})
 	t.Logf("%d topics were kept over %d failovers; %v", kept, failovers, seen)
 	for _, what := range []string{
-		"leader change", "isr change", "partition offline", "partition back", "recovering", "undone",
+		"leader change", "isr change", "partition offline", "partition back", "reassigned", "recovering", "undone",
 		BrokerRegistered.String(), BrokerUnfenced.String(), BrokerFenced.String(), ShutdownBegun.String(), ShutdownGranted.String(), Activated.String(),
 	} {
 		if seen[what] == 0 {

@@ -112,11 +112,14 @@ func (m *Machine) controlRecords(b *metadata.Broker, current, next control) iter
 	case unfenced:
 		m.event(BrokerUnfenced, b.ID)
 		change.Fenced = -1
-		return m.afterChange(change, withoutLeader, kafka.NoLeader, b.ID)
+		if m.image().OfflineCount() == 0 {
+			return slices.Values([]metadata.Record{change})
+		}
+		return m.afterChange(change, withoutLeader(b.ID))
 	case controlledShutdown:
 		m.event(ShutdownBegun, b.ID)
 		change.InControlledShutdown = 1
-		return m.afterChange(change, inISR(b.ID), b.ID, kafka.NoLeader)
+		return m.afterChange(change, gone(b.ID))
 	}
 	if current == fenced {
 		return nil // a fenced broker may stop as it is
@@ -129,11 +132,8 @@ func (m *Machine) controlRecords(b *metadata.Broker, current, next control) iter
 
 // afterChange walks the change of a registration and then those of partitions
 // that follow from it.
-func (m *Machine) afterChange(change metadata.Record, match func(*metadata.Partition) bool, remove, add kafka.BrokerID) iter.Seq[metadata.Record] {
-	if add != kafka.NoLeader && m.image().OfflineCount() == 0 {
-		return slices.Values([]metadata.Record{change})
-	}
-	partitions := m.leaderAndISR(match, remove, add)
+func (m *Machine) afterChange(change metadata.Record, s sweep) iter.Seq[metadata.Record] {
+	partitions := m.walk(s)
 	return func(yield func(metadata.Record) bool) {
 		if !yield(change) {
 			return

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"iter"
 	"slices"
 
 	"kbench/kafka"
@@ -13,138 +12,216 @@ import (
 type election uint8
 
 const (
-	electOnline    election = iota // keep a leader that is valid, else the first in sync
+	electOnline    election = iota // keep a leader that is valid, else the first in sync or eligible
 	electPreferred                 // the first replica if it is valid, else as electOnline
-	electUnclean                   // as electOnline, else one that is not in sync
+	electUnclean                   // as electOnline, else one that may have lost records
 )
 
 // partitionChange is what is wanted of a partition. From it follows the record
-// that gets there, without eligible leader replicas: the ISR is never emptied.
+// that gets there, in the order of Kafka's PartitionChangeBuilder: a
+// reassignment that can be completed is, the eligible leader replicas follow
+// the ISR, then a leader is elected.
 type partitionChange struct {
-	isr        []kafka.BrokerID
-	recovery   kafka.LeaderRecoveryState
-	election   election
-	acceptable func(kafka.BrokerID) bool // may lead
-	version    metadata.MetadataVersion
+	isr                        []kafka.BrokerID
+	replicas, adding, removing []kafka.BrokerID
+	recovery                   kafka.LeaderRecoveryState
+	election                   election
+	electorate                 electorate
+	version                    metadata.MetadataVersion
+	// elr says that the feature of eligible leader replicas is on (KIP-966).
+	// Without it an ISR is never emptied: its last member stays.
+	elr    bool
+	minISR int // of the topic, at most its replication factor; only with elr
+	// unclean lost what it had not flushed: it is no more eligible. NoLeader
+	// for none.
+	unclean kafka.BrokerID
+	// directory gives that of a new replica.
+	directory func(kafka.BrokerID) kafka.UUID
+	// moved and movedTo put one replica into a directory; NoLeader for none.
+	moved   kafka.BrokerID
+	movedTo kafka.UUID
 }
 
-// partitionChange begins from what a partition is.
-func (m *Machine) partitionChange(p *metadata.Partition) partitionChange {
-	return partitionChange{isr: p.ISR, recovery: p.LeaderRecoveryState, acceptable: m.isActive, version: m.version()}
+// partitionChange begins from what a partition of t is.
+func (m *Machine) partitionChange(t *metadata.Topic, p *metadata.Partition) partitionChange {
+	c := partitionChange{
+		electorate: m.activeBroker, version: m.version(), elr: m.elrEnabled(),
+		directory: m.defaultDirectory, unclean: kafka.NoLeader, moved: kafka.NoLeader,
+	}
+	if c.elr {
+		c.minISR = effectiveMinISR(m.image(), t)
+	}
+	c.begin(p)
+	return c
 }
 
-// isActive reports whether a broker is registered, unfenced and not shutting
-// down.
-func (m *Machine) isActive(id kafka.BrokerID) bool {
-	b, ok := m.image().Broker(id)
-	return ok && b.Active()
+// begin wants p as it is.
+func (c *partitionChange) begin(p *metadata.Partition) {
+	c.isr, c.recovery = p.ISR, p.LeaderRecoveryState
+	c.replicas, c.adding, c.removing = p.Replicas, p.AddingReplicas, p.RemovingReplicas
 }
 
 // record gives the change, or false if the partition is as wanted.
 func (c partitionChange) record(topic kafka.UUID, number int32, p *metadata.Partition) (*metadata.PartitionChangeRecord, bool) {
 	r := metadata.NewPartitionChange(topic, number)
-	won := c.elect(p)
-	if won.Leader != p.Leader {
-		r.Leader = won.Leader
-		if won.Unclean {
-			r.ISR = won.ISR
-			c.recovery = kafka.Recovering
-		}
+	c.completeReassignment()
+	eligible := c.eligible(p)
+	eligible = c.elect(r, p, eligible)
+	if r.Leader == metadata.LeaderUnchanged && !containsAll(c.replicas, p.Replicas) {
+		// Replicas that are removed must hear that they follow no more.
+		r.Leader = p.Leader
 	}
-	if r.ISR == nil && len(c.isr) > 0 && !slices.Equal(c.isr, p.ISR) {
-		r.ISR = c.isr
+	if !slices.Equal(eligible, p.ELR()) {
+		r.EligibleLeaderReplicas = notNil(eligible)
+	}
+	if r.ISR == nil && (len(c.isr) > 0 || c.elr) && !slices.Equal(c.isr, p.ISR) {
+		r.ISR = notNil(c.isr)
 	}
 	if r.Leader == metadata.LeaderUnchanged && r.ISR != nil && c.version.BumpsLeaderEpochOnShrink() && !containsAll(r.ISR, p.ISR) {
 		r.Leader = p.Leader
 	}
+	c.rememberLeader(r, p)
+	c.assign(r, p)
 	if c.recovery != p.LeaderRecoveryState {
 		r.LeaderRecoveryState = c.recovery
 	}
-	changed := r.ISR != nil || r.Leader != metadata.LeaderUnchanged || r.LeaderRecoveryState != metadata.RecoveryStateUnchanged
-	return r, changed
+	return r, changes(r)
 }
 
-// elect gives the leader that the partition ought to have.
-func (c partitionChange) elect(p *metadata.Partition) metadata.Elected {
-	ballot := metadata.Ballot{Replicas: p.Replicas, ISR: c.isr, Live: c.acceptable, Unclean: c.election == electUnclean}
+// completeReassignment drops the replicas that are being removed once all that
+// stay are in sync.
+func (c *partitionChange) completeReassignment() {
+	if len(c.adding) == 0 && len(c.removing) == 0 {
+		return
+	}
+	isr, replicas := except(c.isr, c.removing), except(c.replicas, c.removing)
+	if len(isr) == 0 || len(replicas) == 0 || !containsAll(isr, replicas) {
+		return
+	}
+	c.isr, c.replicas, c.adding, c.removing = isr, replicas, nil, nil
+}
+
+// eligible gives the eligible leader replicas that go with the wanted ISR: none
+// while it has its least size, else all that were in sync or eligible and have
+// not lost anything. Kafka keeps those that are no replicas any more as well;
+// here they go.
+func (c *partitionChange) eligible(p *metadata.Partition) []kafka.BrokerID {
+	if !c.elr || len(c.isr) >= c.minISR {
+		return nil
+	}
+	var ids []kafka.BrokerID
+	for _, id := range slices.Concat(p.ELR(), p.ISR) {
+		if id != c.unclean && slices.Contains(c.replicas, id) && !slices.Contains(c.isr, id) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// elect puts the leader that the partition ought to have into r, and gives
+// what is left eligible.
+func (c *partitionChange) elect(r *metadata.PartitionChangeRecord, p *metadata.Partition, eligible []kafka.BrokerID) []kafka.BrokerID {
+	won := c.leader(p, eligible)
+	switch {
+	case won.Leader == p.Leader:
+		return eligible
+	case won.Unclean:
+		r.Leader, r.ISR = won.Leader, []kafka.BrokerID{won.Leader}
+		c.recovery = kafka.Recovering
+		return nil
+	case slices.Contains(eligible, won.Leader):
+		c.isr, eligible = []kafka.BrokerID{won.Leader}, without(eligible, won.Leader)
+	}
+	r.Leader = won.Leader
+	return eligible
+}
+
+// leader chooses among the ISR, or among what is eligible where it is empty.
+func (c *partitionChange) leader(p *metadata.Partition, eligible []kafka.BrokerID) metadata.Elected {
+	candidates := c.isr
+	if len(candidates) == 0 {
+		candidates = eligible
+	}
+	live := func(id kafka.BrokerID) bool { return c.electorate.mayLead(p, id) }
+	ballot := metadata.Ballot{Replicas: c.replicas, ISR: candidates, Live: live}
 	if c.election == electPreferred {
 		if won, ok := metadata.ElectLeader(metadata.ElectPreferred, ballot); ok {
 			return won
 		}
 	}
-	if p.Leader != kafka.NoLeader && slices.Contains(c.isr, p.Leader) && c.acceptable(p.Leader) {
-		return metadata.Elected{Leader: p.Leader, ISR: c.isr}
+	if p.Leader != kafka.NoLeader && slices.Contains(candidates, p.Leader) && live(p.Leader) {
+		return metadata.Elected{Leader: p.Leader, ISR: candidates}
+	}
+	if won, ok := metadata.ElectLeader(metadata.ElectOffline, ballot); ok {
+		return won
+	}
+	// The replica that led last has lost least. Unlike some versions of
+	// Kafka's, this one must be alive (KAFKA-19522).
+	if last := p.LastKnownELR(); c.elr && len(candidates) == 0 && len(last) == 1 && slices.Contains(c.replicas, last[0]) && live(last[0]) {
+		return metadata.Elected{Leader: last[0], Unclean: true}
+	}
+	if ballot.Unclean = c.election == electUnclean; !ballot.Unclean {
+		return metadata.Elected{Leader: kafka.NoLeader}
 	}
 	won, _ := metadata.ElectLeader(metadata.ElectOffline, ballot)
 	return won
 }
 
-func containsAll(set, of []kafka.BrokerID) bool {
-	for _, b := range of {
-		if !slices.Contains(set, b) {
-			return false
+// rememberLeader keeps the last leader of a partition whose ISR is emptied, and
+// forgets it once there is a leader again.
+func (c *partitionChange) rememberLeader(r *metadata.PartitionChangeRecord, p *metadata.Partition) {
+	last := p.LastKnownELR()
+	switch {
+	case !c.elr:
+	case r.ISR != nil && len(r.ISR) == 0:
+		if p.Leader != kafka.NoLeader && !slices.Equal(last, []kafka.BrokerID{p.Leader}) {
+			r.LastKnownELR = []kafka.BrokerID{p.Leader}
+		}
+	case len(last) > 0 && (r.Leader >= 0 || r.Leader == metadata.LeaderUnchanged && p.Leader != kafka.NoLeader):
+		r.LastKnownELR = []kafka.BrokerID{}
+	}
+}
+
+// assign puts the assignment into r where it changes.
+func (c *partitionChange) assign(r *metadata.PartitionChangeRecord, p *metadata.Partition) {
+	moved := !slices.Equal(c.replicas, p.Replicas)
+	if c.version.HasDirectories() && (moved || c.moved != kafka.NoLeader) {
+		if dirs := c.directories(p); !slices.Equal(dirs, p.Directories) {
+			r.Directories = dirs
 		}
 	}
-	return true
-}
-
-// without gives ids without id; ids stays as it is.
-func without(ids []kafka.BrokerID, id kafka.BrokerID) []kafka.BrokerID {
-	i := slices.Index(ids, id)
-	if i < 0 {
-		return ids
+	if moved {
+		r.Replicas = c.replicas
 	}
-	return slices.Concat(ids[:i], ids[i+1:])
+	if !slices.Equal(c.removing, p.RemovingReplicas) {
+		r.RemovingReplicas = notNil(c.removing)
+	}
+	if !slices.Equal(c.adding, p.AddingReplicas) {
+		r.AddingReplicas = notNil(c.adding)
+	}
 }
 
-// withoutLeader and inISR choose the partitions of leaderAndISR.
-func withoutLeader(p *metadata.Partition) bool { return p.Leader == kafka.NoLeader }
-
-func inISR(id kafka.BrokerID) func(*metadata.Partition) bool {
-	return func(p *metadata.Partition) bool { return p.InISR(id) }
-}
-
-// leaderAndISR walks, over the image of now, the changes of those partitions
-// that match, by topic and number: remove leaves their ISRs and leads no more,
-// add may lead though it is fenced still. Either is NoLeader for none. Its
-// time is linear in the partitions of the cluster and light.
-func (m *Machine) leaderAndISR(match func(*metadata.Partition) bool, remove, add kafka.BrokerID) iter.Seq[metadata.Record] {
-	image, version := m.image(), m.version()
-	active := activeBrokers(image)
-	acceptable := func(id kafka.BrokerID) bool { return id != remove && (id == add || active[id]) }
-	return func(yield func(metadata.Record) bool) {
-		for t := range image.Topics() {
-			unclean := electOnline
-			if uncleanAllowed(image, t.Name()) {
-				unclean = electUnclean
-			}
-			for n, p := range t.All() {
-				if !match(p) {
-					continue
-				}
-				c := partitionChange{without(p.ISR, remove), p.LeaderRecoveryState, unclean, acceptable, version}
-				if r, ok := c.record(t.ID(), n, p); ok && !yield(r) {
-					return
-				}
-			}
+func (c *partitionChange) directories(p *metadata.Partition) []kafka.UUID {
+	dirs := make([]kafka.UUID, len(c.replicas))
+	for i, id := range c.replicas {
+		switch {
+		case id == c.moved:
+			dirs[i] = c.movedTo
+		case !p.HasReplica(id):
+			dirs[i] = c.directory(id)
+		case p.Directories == nil: // from before there were directories
+			dirs[i] = metadata.MigratingDirectory
+		default:
+			dirs[i] = p.Directory(id)
 		}
 	}
+	return dirs
 }
 
-func activeBrokers(image *metadata.Image) map[kafka.BrokerID]bool {
-	active := make(map[kafka.BrokerID]bool, image.NumBrokers())
-	for b := range image.Brokers() {
-		active[b.ID] = b.Active()
-	}
-	return active
-}
-
-const uncleanConfig = "unclean.leader.election.enable"
-
-// uncleanAllowed looks at the topic's configuration, then at the cluster's.
-func uncleanAllowed(image *metadata.Image, topic string) bool {
-	if v, ok := image.Config(metadata.ConfigResource{Type: metadata.TopicConfig, Name: topic})[uncleanConfig]; ok {
-		return v == "true"
-	}
-	return image.Config(metadata.ConfigResource{Type: metadata.BrokerConfig})[uncleanConfig] == "true"
+// changes reports whether a record says anything.
+func changes(r *metadata.PartitionChangeRecord) bool {
+	return r.ISR != nil || r.Leader != metadata.LeaderUnchanged || r.LeaderRecoveryState != metadata.RecoveryStateUnchanged ||
+		r.Replicas != nil || r.AddingReplicas != nil || r.RemovingReplicas != nil || r.Directories != nil ||
+		r.EligibleLeaderReplicas != nil || r.LastKnownELR != nil
 }

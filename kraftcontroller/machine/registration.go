@@ -56,7 +56,7 @@ func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest)
 // registrationRecords begins with the registration, so that the broker's
 // epoch is the offset of its record.
 func (m *Machine) registrationRecords(record *metadata.RegisterBrokerRecord, cleanUp bool) iter.Seq[metadata.Record] {
-	rest := m.leaderAndISR(inISR(record.BrokerID), record.BrokerID, kafka.NoLeader)
+	rest := m.walk(gone(record.BrokerID))
 	return func(yield func(metadata.Record) bool) {
 		if !yield(record) || !cleanUp {
 			return
@@ -112,7 +112,7 @@ func (m *Machine) unregisterBroker(r Request, req *kmsg.UnregisterBrokerRequest)
 		_, err := m.carryOut(r, refuse(failure(req, kafka.BrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", req.BrokerID))))
 		return err
 	}
-	changes := m.leaderAndISR(inISR(b.ID), b.ID, kafka.NoLeader)
+	changes := m.walk(gone(b.ID))
 	records := func(yield func(metadata.Record) bool) {
 		for c := range changes {
 			if !yield(c) {

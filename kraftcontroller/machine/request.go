@@ -41,6 +41,10 @@ func (m *Machine) request(r Request) error {
 		return m.allocateProducerIDs(r, req)
 	case *kmsg.ElectLeadersRequest:
 		return m.electLeaders(r, req)
+	case *kmsg.AlterPartitionAssignmentsRequest:
+		return m.alterReassignments(r, req)
+	case *kmsg.ListPartitionReassignmentsRequest:
+		return m.listReassignments(r, req)
 	case *kmsg.UnregisterBrokerRequest:
 		return m.unregisterBroker(r, req)
 	case *kmsg.ControllerRegistrationRequest:
@@ -55,7 +59,7 @@ func Serves(key int16) bool {
 	switch kmsg.Key(key) {
 	case kmsg.BrokerHeartbeat, kmsg.BrokerRegistration, kmsg.AlterPartition, kmsg.CreateTopics, kmsg.DeleteTopics,
 		kmsg.CreatePartitions, kmsg.IncrementalAlterConfigs, kmsg.AllocateProducerIDs, kmsg.ElectLeaders,
-		kmsg.UnregisterBroker, kmsg.ControllerRegistration:
+		kmsg.AlterPartitionAssignments, kmsg.ListPartitionReassignments, kmsg.UnregisterBroker, kmsg.ControllerRegistration:
 		return true
 	}
 	return false
@@ -111,6 +115,10 @@ func failure(body kmsg.Request, code kafka.ErrorCode, message string) kmsg.Respo
 		resp.ErrorCode = int16(code)
 	case *kmsg.ElectLeadersResponse:
 		resp.ErrorCode = int16(code)
+	case *kmsg.AlterPartitionAssignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &message
+	case *kmsg.ListPartitionReassignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &message
 	}
 	return resp
 }

@@ -20,6 +20,7 @@ import (
 //
 //	new [session=9s] [noop=500ms] [balance=0s] [unclean=0s] [records=10000] [level=25]
 //	lead epoch=N            append a leader change and claim
+//	up brokers=N            lead epoch 1, register brokers 0 to N-1, unfence them, commit
 //	renounce [truncate]     and forget what is not committed in the log
 //	register broker=N incarnation=N [cluster=ID] [max=25] [dirs=1] [rack=R]
 //	heartbeat broker=N [epoch=N] [offset=N] [fence] [shutdown]
@@ -31,6 +32,8 @@ import (
 //	                             lines: NAME-P leader-epoch=N epoch=N isr=1,2 [recovering] [broker-epochs=1,2]
 //	alter-configs                lines: TYPE NAME set|delete|append|subtract KEY [VALUE]
 //	elect-leaders [unclean]      lines: NAME-P; none for all
+//	reassign [fixed-factor]      lines: NAME-P [1,2], or NAME-P cancel
+//	list-reassignments           lines: NAME-P; none for all
 //	producer-ids broker=N [epoch=N]
 //	unregister broker=N
 //	commit [to=N]           tell the machine that the log is stable
@@ -129,6 +132,8 @@ func tell(t *testing.T, w *world, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "lead":
 		trace(w.lead(kafka.LeaderEpoch(number(arg(d, "epoch", "1")))))
+	case "up":
+		w.up(t, number(arg(d, "brokers", "3")))
 	case "renounce":
 		trace(w.step(Renounce{}))
 		if flag(d, "truncate") {
@@ -281,6 +286,15 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 			r.Topics = append(r.Topics, kmsg.ElectLeadersRequestTopic{Topic: tp.Topic, Partitions: []int32{tp.Partition}})
 		}
 		return r
+	case "reassign":
+		return storyReassign(d)
+	case "list-reassignments":
+		r := kmsg.NewPtrListPartitionReassignmentsRequest()
+		for line := range strings.Lines(d.Input) {
+			tp := storyPartition(strings.TrimSpace(line))
+			r.Topics = append(r.Topics, kmsg.ListPartitionReassignmentsRequestTopic{Topic: tp.Topic, Partitions: []int32{tp.Partition}})
+		}
+		return r
 	case "producer-ids":
 		r := kmsg.NewPtrAllocateProducerIDsRequest()
 		r.BrokerID, r.BrokerEpoch = broker, epochOf(broker)
@@ -354,4 +368,20 @@ func storyAlter(w *world, f []string) kmsg.AlterPartitionRequestTopic {
 		topic.TopicID = t.ID()
 	}
 	return topic
+}
+
+func storyReassign(d *datadriven.TestData) kmsg.Request {
+	r := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	r.Version, r.AllowReplicationFactorChange = 1, !flag(d, "fixed-factor")
+	for line := range strings.Lines(d.Input) {
+		f := strings.Fields(line)
+		tp := storyPartition(f[0])
+		p := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
+		p.Partition = tp.Partition
+		if f[1] != "cancel" {
+			p.Replicas = numbers(f[1])
+		}
+		r.Topics = append(r.Topics, kmsg.AlterPartitionAssignmentsRequestTopic{Topic: tp.Topic, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{p}})
+	}
+	return r
 }

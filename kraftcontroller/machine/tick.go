@@ -62,7 +62,7 @@ func (m *Machine) tick() error {
 	if m.now >= m.tasks.unclean {
 		m.tasks.unclean = after(m.now, m.cfg.UncleanElectionInterval)
 		if m.image().OfflineCount() > 0 {
-			_, err := m.carryOut(Request{}, decision{records: m.leaderAndISR(withoutLeader, kafka.NoLeader, kafka.NoLeader)})
+			_, err := m.carryOut(Request{}, decision{records: m.walk(withoutLeader(kafka.NoLeader))})
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (m *Machine) fenceStale(id kafka.BrokerID) error {
 // this order, so that a controller that fails between two batches leaves a
 // broker that will be fenced by the next one.
 func (m *Machine) fence(b *metadata.Broker) iter.Seq[metadata.Record] {
-	partitions := m.leaderAndISR(inISR(b.ID), b.ID, kafka.NoLeader)
+	partitions := m.walk(gone(b.ID))
 	return func(yield func(metadata.Record) bool) {
 		for r := range partitions {
 			if !yield(r) {
@@ -101,7 +101,7 @@ func (m *Machine) balance() error {
 			if p.HasPreferredLeader() {
 				continue
 			}
-			c := m.partitionChange(p)
+			c := m.partitionChange(t, p)
 			c.election = electPreferred
 			r, ok := c.record(t.ID(), n, p)
 			if !ok || r.Leader != p.Replicas[0] {

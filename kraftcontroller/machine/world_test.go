@@ -278,6 +278,20 @@ func describeResponse(r kmsg.Response) string {
 				fmt.Fprintf(&b, " %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode, nil))
 			}
 		}
+	case *kmsg.AlterPartitionAssignmentsResponse:
+		fmt.Fprintf(&b, "reassign %s", code(r.ErrorCode, r.ErrorMessage))
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				fmt.Fprintf(&b, " %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode, p.ErrorMessage))
+			}
+		}
+	case *kmsg.ListPartitionReassignmentsResponse:
+		fmt.Fprintf(&b, "reassignments %s", code(r.ErrorCode, r.ErrorMessage))
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				fmt.Fprintf(&b, " %s-%d replicas=%v adding=%v removing=%v", t.Topic, p.Partition, p.Replicas, p.AddingReplicas, p.RemovingReplicas)
+			}
+		}
 	case *kmsg.AllocateProducerIDsResponse:
 		fmt.Fprintf(&b, "producer-ids %s start=%d len=%d", code(r.ErrorCode, nil), r.ProducerIDStart, r.ProducerIDLen)
 	case *kmsg.UnregisterBrokerResponse:
