@@ -77,23 +77,19 @@ func (d *Directory) claim(clusterID string, nodeID kafka.BrokerID) error {
 }
 
 func (d *Directory) format(file, clusterID string, nodeID kafka.BrokerID) error {
-	names, err := d.fs.ReadDir(filepath.Join(d.path, PartitionDir))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := checkUnformatted(d.fs, d.path); err != nil {
 		return err
 	}
-	if len(names) > 0 {
-		return fmt.Errorf("%s is missing but %s holds a log: restore the file, or remove the directory", file, filepath.Join(d.path, PartitionDir))
-	}
-	d.meta = MetaProperties{ClusterID: clusterID, NodeID: nodeID, DirectoryID: randomUUID()}
+	d.meta = MetaProperties{ClusterID: clusterID, NodeID: nodeID, DirectoryID: RandomUUID()}
 	if err := writeAtomic(d.fs, file, d.meta.Encode()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
 }
 
-// randomUUID makes an id that Kafka takes for a directory: not one of the first
+// RandomUUID makes an id that Kafka takes for a directory: not one of the first
 // hundred, which are reserved, nor one whose text begins with a dash.
-func randomUUID() kafka.UUID {
+func RandomUUID() kafka.UUID {
 	var u kafka.UUID
 	for u[0] == 0 || u[0]>>2 == 62 {
 		rand.Read(u[:]) //nolint:errcheck // it never fails

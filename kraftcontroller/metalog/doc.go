@@ -5,10 +5,12 @@
 // A data directory looks as Kafka's:
 //
 //	meta.properties                                     whose directory this is
+//	bootstrap.checkpoint                                what the cluster begins with, as Kafka before 4.2 keeps it
 //	.lock                                               held while a process uses it
 //	__cluster_metadata-0/
 //	  00000000000000000000.log                          record batches, named by first offset
 //	  00000000000000000812-0000000003.checkpoint        snapshot: end offset (exclusive), epoch
+//	  00000000000000000000-0000000000.checkpoint        what formatting wrote: first records, first voters
 //	  quorum-state                                      epoch, leader and vote
 //	  leader-epoch-checkpoint, partition.metadata       for Kafka's own tools
 //

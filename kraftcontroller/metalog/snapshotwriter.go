@@ -74,7 +74,10 @@ func (w *SnapshotWriter) flush() error {
 func headerRecords(lastTimestamp int64, q Quorum) []Record {
 	records := []Record{SnapshotHeader{LastContainedLogTimestamp: lastTimestamp}.Record()}
 	if q.Level > 0 {
-		records = append(records, KRaftVersion{q.Level}.Record(), Voters{q.Voters}.Record())
+		records = append(records, KRaftVersion{q.Level}.Record())
+	}
+	if q.Level > 0 && len(q.Voters) > 0 { // a node formatted without controllers knows none yet
+		records = append(records, Voters{q.Voters}.Record())
 	}
 	return records
 }
