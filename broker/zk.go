@@ -94,6 +94,7 @@ func (p *zkPlane) bind(b *Broker) error {
 		return errors.New("no ZooKeeper server: name at least one as host:port")
 	}
 	p.b, p.shutdown = b, b.newChannel("controlled-shutdown")
+	p.isr.lastPropagate = b.cfg.Now()
 	return nil
 }
 

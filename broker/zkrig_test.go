@@ -18,6 +18,7 @@ import (
 	"kbench/internal/trace"
 	"kbench/internal/zkserver"
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 )
@@ -172,6 +173,7 @@ type zkRig struct {
 	// onShutdown answers ControlledShutdown; nil grants.
 	onShutdown func(id int32, epoch int64) *kmsg.ControlledShutdownResponse
 	onAlter    func() kafka.ErrorCode
+	protocol   ibp.Version
 }
 
 func startStore(t testing.TB) string {
@@ -224,7 +226,7 @@ func (r *zkRig) start(id kafka.BrokerID, port uint16, tune func(*Config)) *proce
 }
 
 func (r *zkRig) plane() Plane {
-	return ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: time.Second, ShutdownBackoff: 10 * time.Millisecond})
+	return ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: time.Second, ShutdownBackoff: 10 * time.Millisecond, Protocol: r.protocol})
 }
 
 // kill ends a broker as far as the others see.

@@ -41,6 +41,9 @@ func (c *Controller) handleDeleteTopics(ctx context.Context, r *wire.Request) (k
 		if res.ID.IsZero() {
 			t.TopicID = in.Topics[i].ID
 		}
+		if res.Code == kafka.TopicDeletionDisabled && r.Version < 3 { // clients do not know it
+			res.Code = kafka.InvalidRequest
+		}
 		t.ErrorCode, t.ErrorMessage = int16(res.Code), text(res.Text)
 		resp.Topics = append(resp.Topics, t)
 	}

@@ -36,6 +36,7 @@ type story struct {
 	// hold keeps the batch that is out, for commands that come in between.
 	hold  bool
 	batch Batch
+	drop  string // the type of an event that is never handed over
 }
 
 func newStory(cfg Config) *story { return &story{cfg: cfg, m: New(cfg), zk: newModel()} }
@@ -43,6 +44,9 @@ func newStory(cfg Config) *story { return &story{cfg: cfg, m: New(cfg), zk: newM
 // step gives the machine an input and runs it to the end, then the events that
 // followed.
 func (s *story) step(in Input) {
+	if s.dropped(in) {
+		return
+	}
 	effects := s.m.Step(in)
 	for {
 		s.print(effects)
@@ -320,6 +324,12 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 			e.Topics = append(e.Topics, TopicRef{Name: n})
 		}
 		s.step(e)
+	case "delete-znode": // a tool asks for deletions
+		for _, n := range arg(d, "topics") {
+			s.zk.deletions[n] = true
+		}
+		s.zk.fire("deletions", TopicDeletion{})
+		s.drain()
 	case "config":
 		s.zk.configs[arg(d, "topic")[0]] = map[string]string{arg(d, "key")[0]: arg(d, "value")[0]}
 	case "configure": // with a notification
