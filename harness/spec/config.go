@@ -1,6 +1,10 @@
 package spec
 
-import "time"
+import (
+	"time"
+
+	"kbench/kafka/ibp"
+)
 
 // Provider is where nodes run.
 type Provider string
@@ -68,6 +72,10 @@ type ZKTuning struct {
 	MaxInFlight          int
 	FencedWrites         bool
 	PerPartitionRequests bool
+	BrokerEpochs         bool
+	FullMetadata         bool
+	StateChangeLog       bool
+	Protocol             string // inter.broker.protocol.version
 }
 
 // KRaftTuning is what can be tuned on a KRaft quorum.
@@ -118,7 +126,7 @@ func defaultConfig() Config {
 			PartitionsPerTopic: 100, BrokersPerNode: 1,
 			Timeouts: TimeoutsDefault, Store: StoreAuto, Ensemble: 3,
 		},
-		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true},
+		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true, BrokerEpochs: true, Protocol: ibp.Default.String()},
 		KRaft: KRaftTuning{
 			AppendLinger: 25 * time.Millisecond, NoOpInterval: 500 * time.Millisecond,
 			PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kbench/kafka/ibp"
 )
 
 // kind is the type of a setting or workload parameter, as written in YAML.
@@ -59,6 +61,11 @@ var settings = []param[Config]{
 	on(zkTargets, count("zk.maxInFlight", 1, 1000, "zookeeper.max.in.flight.requests; 1 is Kafka before 1.1", func(c *Config) any { return &c.ZK.MaxInFlight })),
 	on([]Target{ZK}, boolean("zk.fencedWrites", "writes fenced by the controller epoch; false is Kafka before 2.1", func(c *Config) any { return &c.ZK.FencedWrites })),
 	on([]Target{ZK}, boolean("zk.perPartitionRequests", "one controller request for each partition, as Kafka before 1.1", func(c *Config) any { return &c.ZK.PerPartitionRequests })),
+
+	on([]Target{ZK}, boolean("zk.brokerEpochs", "requests to brokers carry their epochs; false is Kafka before 2.2 (KIP-380)", func(c *Config) any { return &c.ZK.BrokerEpochs })),
+	on([]Target{ZK}, boolean("zk.fullMetadata", "an UpdateMetadata about brokers carries every partition too, as in Kafka 1.0", func(c *Config) any { return &c.ZK.FullMetadata })),
+	on([]Target{ZK}, boolean("zk.stateChangeLog", "a line written at once for each partition of each controller request, as before Kafka 1.1", func(c *Config) any { return &c.ZK.StateChangeLog })),
+	on([]Target{ZK}, text("zk.protocol", "inter.broker.protocol.version: versions of controller requests, topic ids, who writes ISRs", checkProtocol, func(c *Config) any { return &c.ZK.Protocol })),
 
 	on(kraftTargets, duration("kraft.append.linger", 0, 10*time.Second, "controller.quorum.append.linger.ms", func(c *Config) any { return &c.KRaft.AppendLinger })),
 	on(kraftTargets, duration("kraft.noop.interval", 0, time.Hour, "metadata.max.idle.interval.ms; 0s writes no NoOp records", func(c *Config) any { return &c.KRaft.NoOpInterval })),
@@ -282,4 +289,9 @@ func settingPaths(short bool) []string {
 		}
 	}
 	return paths
+}
+
+func checkProtocol(text string) error {
+	_, err := ibp.Parse(text)
+	return err
 }

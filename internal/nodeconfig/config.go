@@ -116,6 +116,10 @@ type Tuning struct {
 	ZKMaxInFlight         int       `json:"zkMaxInFlight,omitempty"`         // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
 	ZKUnfencedWrites      bool      `json:"zkUnfencedWrites,omitempty"`      // true is Kafka before 2.1
 	ZKPerPartitionRequest bool      `json:"zkPerPartitionRequest,omitempty"` // true is Kafka before 1.1
+	ZKNoBrokerEpochs      bool      `json:"zkNoBrokerEpochs,omitempty"`      // true is Kafka before 2.2
+	ZKFullMetadata        bool      `json:"zkFullMetadata,omitempty"`        // true is Kafka 1.0
+	ZKStateChangeLog      bool      `json:"zkStateChangeLog,omitempty"`      // true is Kafka before 1.1: state-change.log in DataDir
+	ZKProtocol            string    `json:"zkProtocol,omitempty"`            // inter.broker.protocol.version, 3.9
 	AppendLinger          *Duration `json:"appendLinger,omitempty"`          // controller.quorum.append.linger.ms, 25ms
 	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
 	HWPush                bool      `json:"hwPush,omitempty"`                // KIP-1166: parked fetches wake when the high watermark moves

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 )
 
 // Load reads and checks the file. Its error names every fault.
@@ -69,6 +70,10 @@ func (c *Config) Check() error {
 }
 
 func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
+	if c.Tuning.ZKProtocol != "" {
+		_, err := ibp.Parse(c.Tuning.ZKProtocol)
+		fault(err != nil, "tuning.zkProtocol: %v", err)
+	}
 	fault(len(c.Brokers) == 0, "brokers is empty: name at least one broker")
 	seen := map[kafka.BrokerID]bool{}
 	for i, b := range c.Brokers {

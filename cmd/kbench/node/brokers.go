@@ -14,6 +14,7 @@ import (
 	"kbench/broker"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raftclient"
 	"kbench/zkcontroller"
@@ -107,7 +108,7 @@ func (p *process) plane() broker.Plane {
 	}
 	return broker.ZooKeeper(broker.ZooKeeperConfig{
 		Servers: p.cfg.ZooKeeper.Servers, SessionTimeout: p.cfg.ZooKeeper.SessionTimeout.D(),
-		MaxInFlight: p.cfg.Tuning.ZKMaxInFlight, ShutdownBackoff: t.ControlledShutdownBackoff.D(),
+		MaxInFlight: p.cfg.Tuning.ZKMaxInFlight, Protocol: p.protocol(), ShutdownBackoff: t.ControlledShutdownBackoff.D(),
 	})
 }
 
@@ -119,11 +120,23 @@ func (p *process) voters() []raftclient.Voter {
 	return out
 }
 
+// protocol is the inter-broker protocol, which the configuration's Check has
+// accepted; none is the newest.
+func (p *process) protocol() ibp.Version {
+	v, _ := ibp.Parse(p.cfg.Tuning.ZKProtocol)
+	return v
+}
+
 func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, error) {
 	z, t := p.cfg.ZooKeeper, p.cfg.Tuning
+	changes := ""
+	if t.ZKStateChangeLog {
+		changes = filepath.Join(p.cfg.DataDir, fmt.Sprintf("state-change-%d.log", id))
+	}
 	return zkcontroller.New(zkcontroller.Config{
 		ID: id, Servers: z.Servers, Dedicated: z.Dedicated, SessionTimeout: z.SessionTimeout.D(),
 		MaxInFlight: t.ZKMaxInFlight, UnfencedWrites: t.ZKUnfencedWrites, PerPartition: t.ZKPerPartitionRequest,
+		NoBrokerEpochs: t.ZKNoBrokerEpochs, FullMetadata: t.ZKFullMetadata, StateChangeLog: changes, Protocol: p.protocol(),
 		Listener: Listener, Trace: p.trace, Logger: p.log,
 		// Neither side gives leaders back by itself: that would move them in the
 		// midst of a measurement. Workloads do it between trials.
