@@ -76,7 +76,8 @@ func (e *envelope) points(startNs int64) (at, lo, hi []float64) {
 	for i, b := range e.bins {
 		if b.lo <= b.hi {
 			mid := (float64(e.first+int64(i)) + 0.5) * float64(e.width)
-			at, lo, hi = append(at, (mid-float64(startNs))/1e9), append(lo, b.lo), append(hi, b.hi)
+			// The first bin may begin before the start.
+			at, lo, hi = append(at, max(mid-float64(startNs), 0)/1e9), append(lo, b.lo), append(hi, b.hi)
 		}
 	}
 	return at, lo, hi

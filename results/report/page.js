@@ -56,6 +56,14 @@
   addEventListener("hashchange", function () { open(location.hash); });
   open(location.hash);
 
+  // Paper shows what is folded; browsers that cannot say so in style are helped.
+  var folded = [];
+  addEventListener("beforeprint", function () {
+    folded = [].slice.call(document.querySelectorAll("details:not([open])"));
+    folded.forEach(function (d) { d.open = true; });
+  });
+  addEventListener("afterprint", function () { folded.forEach(function (d) { d.open = false; }); });
+
   if (typeof uPlot === "undefined") return;
 
   function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
@@ -108,7 +116,6 @@
   }
 
   document.querySelectorAll(".live").forEach(function (host) {
-    var figure = host.closest("figure"), still = figure.querySelector(".static");
     var button = element("button", "Zoom and read values", host);
     button.type = "button";
     button.setAttribute("aria-pressed", "false");
@@ -134,6 +141,5 @@
       if (active() && innerWidth !== width) plots.forEach(function (p) { p.setSize({ width: charts.clientWidth, height: 190 }); });
       width = innerWidth;
     });
-    if (still) still.setAttribute("data-still", "");
   });
 })();

@@ -88,6 +88,9 @@ func (rep *Report) scaleSection() section {
 	partitions := rep.partitionsOf()
 	if partitions == nil {
 		s.Title, s.Intro = "By point of the sweep", "Medians of the headlines with their extremes; single trials as ticks."
+		if len(rep.Points) == 1 {
+			s.Title = "Spread"
+		}
 		for _, bl := range rep.blocks() {
 			if f := rep.rangeFigure(bl, bl.metric.Headline); f != nil {
 				s.Parts = append(s.Parts, part{Figure: f})

@@ -168,7 +168,7 @@ func (rep *Report) remarks() []string {
 		}
 	}
 	if invalid > 0 {
-		add("%d invalid trials are not in the figures; trials.csv has their reasons", invalid)
+		add("%s not in the figures; trials.csv has their reasons", plural(int(invalid), "invalid trial is", "invalid trials are"))
 	}
 	return out
 }
