@@ -58,3 +58,32 @@ func TestNilWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A process that is killed leaves whole lines, however many events it buffered.
+func TestKilledWriterLeavesWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	w, err := Create(path, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 { // several buffers full; then nobody closes it
+		w.Emit(Event{Kind: BrokerApplied, N: int64(i)})
+	}
+	again, err := Create(path, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Emit(Event{Kind: ControllerElected})
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	events, err := Read(f)
+	if err != nil || len(events) < 1000 || events[len(events)-1].Kind != ControllerElected {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+}

@@ -67,6 +67,11 @@ func (w *Writer) line(e Event) {
 		return
 	}
 	b, err := json.Marshal(e)
+	if err == nil && len(b) >= w.buf.Available() {
+		// Whole lines only reach the file: a node that is killed and goes on in
+		// the same file must not continue a torn one.
+		err = w.buf.Flush()
+	}
 	if err == nil {
 		_, err = w.buf.Write(append(b, '\n'))
 	}
