@@ -374,6 +374,10 @@ func TestEmptyAndAbsent(t *testing.T) {
 	if l := mustRead(t, dir); len(l.Nights) != 0 {
 		t.Errorf("empty: %v", names(l))
 	}
+	mustAdd(t, filepath.Join(dir, "new")+"/", night(t, truth(0)))
+	if _, err := os.Stat(filepath.Join(dir, "new", FileName)); err != nil {
+		t.Error(err)
+	}
 	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -223,6 +223,33 @@ func TestApart(t *testing.T) {
 	}
 }
 
+// TestNoisyNight: a night whose second repeat ran on a disturbed machine is
+// noisy in what was disturbed, a quiet one is not.
+func TestNoisyNight(t *testing.T) {
+	const metric = "recovery.controller.first-admin"
+	quiet, disturbed := truth(0), truth(1)
+	for _, tr := range []*simulated.Truth{&quiet, &disturbed} {
+		tr.Trials, tr.Noise = 10, &simulated.Noise{Sigma: 0.02}
+	}
+	disturbed.Value = func(p simulated.Point) float64 {
+		if p.Repeat == 2 && p.Metric == metric && p.Target == "zk" {
+			return 2.3e9
+		}
+		return 2e9
+	}
+	var l Log
+	l.Insert(night(t, quiet))
+	l.Insert(night(t, disturbed))
+	for _, s := range l.Series() {
+		if s.Name() != metric {
+			continue
+		}
+		if s.Readings[0].Noisy(0.025) || s.Readings[1].Noisy(0.025) != (s.Target == "zk") {
+			t.Errorf("%s: apart %v and %v", s.Cell, s.Readings[0].Apart, s.Readings[1].Apart)
+		}
+	}
+}
+
 // TestLargeHistory: 3,000 nights are loaded in under two seconds, with and
 // without an index.
 func TestLargeHistory(t *testing.T) {

@@ -7,14 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FileName is the history in a directory that holds one.
 const FileName = "history.jsonl"
 
-// Locate gives the file that path means: a directory means the history in it.
+// Locate gives the file that path means: a directory, or a name that ends as
+// one, means the history in it.
 func Locate(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() || strings.HasSuffix(path, "/") {
 		return filepath.Join(path, FileName)
 	}
 	return path
