@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,15 +10,6 @@ import (
 	"kbench/results"
 	"kbench/results/history"
 )
-
-// userName is the user's name where the system knows it.
-func userName() string {
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.Username
-}
 
 func newHistoryPrune() *cobra.Command {
 	var keep int
