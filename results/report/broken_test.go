@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kbench/results"
+	"kbench/results/simulated"
 )
 
 // forms makes every form of a report and judges what holds for all of them: no
@@ -129,6 +130,33 @@ func TestThinRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPairsAreJudgedAsPairs: the report of an interleaved comparison says what
+// its pairs say, and does not judge them a second time as if they were none.
+func TestPairsAreJudgedAsPairs(t *testing.T) {
+	r, err := simulated.New(simulated.Truth{
+		Name: "ab", Targets: []string{"zk"}, Variants: []string{"base", "b"}, Partitions: []int{1000}, Metrics: []string{"controlled-shutdown.moved"},
+		Trials: 2, Repeats: 11, Seed: 3, Noise: &simulated.Noise{Sigma: 0.01},
+		Value: func(p simulated.Point) float64 { return map[string]float64{"base": 100e6, "b": 80e6}[p.Variant] },
+		Edit: func(m *results.Manifest) {
+			m.Comparison = &results.Comparison{
+				Base: results.ComparedSide{Name: "base"}, Variant: results.ComparedSide{Name: "b"}, Metric: "controlled-shutdown.moved", Margin: 0.05, Pairs: 10, Warmup: 1,
+				Matches: []results.MatchedCell{{Point: m.Cells[0].PointLabel(), Base: m.Cells[0].ID, Variant: m.Cells[1].ID}},
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range forms(t, r) {
+		if form != "csv" && form != "json" && !strings.Contains(text, "FASTER: b against base") {
+			t.Errorf("%s does not say what the pairs say:\n%.300s", form, text)
+		}
+		if strings.Contains(text, "× better") {
+			t.Errorf("%s judges the pairs as if they were none", form)
+		}
 	}
 }
 

@@ -86,6 +86,10 @@ func (rep *Report) compareFigures(bl block, row blockRow, i int) Comparison {
 		c.Method = "the run is " + string(rep.Run.Verdict)
 		return c
 	}
+	if rep.Run.Comparison != nil {
+		c.Method = "these are interleaved pairs: kbench ab judges them as pairs"
+		return c
+	}
 	if bad := rep.notValid(a.Cell, b.Cell); bad != "" {
 		c.Method = bad
 		return c

@@ -42,6 +42,9 @@ func (rep *Report) lead() (sentence, note string) {
 		return "This run is invalid: its numbers must not be compared.", rep.firstReason()
 	case rep.Run.Verdict != results.Valid:
 		return "This run is inconclusive: too little was measured to say.", rep.firstReason()
+	case rep.pairs != nil:
+		said := rep.pairs.Headline()
+		return said[0], strings.Join(said[1:], ". ")
 	case len(rep.Comparisons) > 0:
 		return rep.leadOfTwo()
 	}

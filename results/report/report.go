@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kbench/results"
+	"kbench/results/paired"
 )
 
 // Report is what every form of report shows: report.json is this struct, a
@@ -34,6 +35,7 @@ type Report struct {
 	ExcludedMore  int               `json:"excludedMore"`  // invalid trials beyond those listed
 	Outliers      []Outlier         `json:"outliers"`      // flagged, not dropped
 
+	pairs     *paired.Analysis        // of an interleaved comparison
 	values    map[figureKey][]float64 // valid values of trials
 	timelines []*timeline
 }
@@ -71,6 +73,11 @@ func New(r *results.Run) (*Report, error) {
 	rep.takeSamples(r.Samples)
 	if err := rep.takeStory(r); err != nil {
 		return nil, err
+	}
+	if r.Manifest.Comparison != nil && r.Manifest.Verdict == results.Valid {
+		if rep.pairs, err = paired.Analyse(r, paired.Options{}); err != nil {
+			return nil, err
+		}
 	}
 	rep.compare()
 	return rep, nil
