@@ -19,6 +19,11 @@ var ErrRunning = errors.New("it is still running")
 // Process is a child that may be started again after it has exited. It has the
 // methods Name, Signal, Wait and Running of provider.Node.
 type Process struct {
+	// Within calls start where the process shall live, such as in a network of
+	// its own, and gives its error; nil calls it where kbench lives. It is set
+	// before the first start.
+	Within func(start func() error) error
+
 	name    string
 	pidFile string
 
@@ -57,7 +62,12 @@ func (p *Process) Launch(cmd *exec.Cmd, ended func()) error {
 func (p *Process) keep(cmd *exec.Cmd, started chan<- error, exited chan struct{}, ended func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := provider.StartNice(cmd)
+	start := func() error { return provider.StartNice(cmd) }
+	if p.Within != nil {
+		inside := start
+		start = func() error { return p.Within(inside) }
+	}
+	err := start()
 	started <- err
 	if err != nil {
 		return

@@ -1,0 +1,48 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+
+	"kbench/harness/child"
+)
+
+// Sweep removes the devices of runs whose kbench process is gone, and names
+// them. The kernel does so by itself unless somebody else holds their network.
+// Without the right to, there are none.
+func Sweep() (removed []string, err error) {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list the devices: %w", err)
+	}
+	var errs []error
+	for _, l := range links {
+		a := l.Attrs()
+		if !strings.HasPrefix(a.Name, Prefix) || a.Alias == "" || child.Lives(a.Alias) {
+			continue
+		}
+		if err := removeDevice(a.Name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, "network device "+a.Name)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// Check says why this process cannot have networks of its own, nil if it can:
+// it makes one and removes it.
+func Check() error {
+	s, err := NewSwitch()
+	if err == nil {
+		_, err = s.Attach()
+		err = errors.Join(err, s.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("network namespaces cannot be made here: %w; be root on Linux (CAP_NET_ADMIN and CAP_SYS_ADMIN)", err)
+	}
+	return nil
+}
