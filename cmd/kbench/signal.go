@@ -11,7 +11,8 @@ import (
 // untilSignal gives a context that the first SIGINT, SIGTERM or SIGHUP ends, and
 // the signal that did. A second one ends the process at once. A SIGHUP that
 // nohup had ignored stays ignored; SIGPIPE is an error of the write and no more,
-// so that `kbench run 2>&1 | head` leaves nothing behind.
+// also after stop, when the result is printed, so that `kbench run 2>&1 | head`
+// leaves nothing behind.
 func untilSignal(parent context.Context) (ctx context.Context, signalled func() os.Signal, stop func()) {
 	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -19,11 +20,7 @@ func untilSignal(parent context.Context) (ctx context.Context, signalled func() 
 	}
 	pipes := make(chan os.Signal, 1) // nobody reads it
 	signal.Notify(pipes, syscall.SIGPIPE)
-	ctx, signalled, unheed := heed(parent, wanted...)
-	return ctx, signalled, func() {
-		signal.Stop(pipes)
-		unheed()
-	}
+	return heed(parent, wanted...)
 }
 
 // heed gives a context that the first of the wanted signals ends, and the
