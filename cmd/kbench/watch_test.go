@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"kbench/harness/live"
 	"kbench/harness/spec"
 	"kbench/results"
 )
@@ -106,6 +107,38 @@ func TestServeThatCannotListen(t *testing.T) {
 		if left, _ := os.ReadDir(dir); len(left) != 0 {
 			t.Errorf("--serve %q left %v", addr, left)
 		}
+	}
+}
+
+// An address that others may reach is warned of, whatever --quiet says; of this
+// machine's own the page is said, and with --quiet only where a free port was
+// taken.
+func TestServeSaysWhoMayWatch(t *testing.T) {
+	for _, c := range []struct {
+		host  string
+		quiet bool
+		port0 bool
+		want  string // with %s for the page
+	}{
+		{"127.0.0.1", false, true, "live page: %s\n"},
+		{"127.0.0.1", true, true, "live page: %s\n"},
+		{"127.0.0.1", true, false, ""},
+		{"0.0.0.0", true, false, "warning: --serve 0.0.0.0:8080: whoever reaches this address can watch the run; 127.0.0.1 is for this machine alone\n"},
+	} {
+		server, err := live.Serve(c.host+":0", live.NewBoard(live.Plan{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := watchFlags{quiet: c.quiet, serve: c.host + ":8080"}
+		if c.port0 {
+			f.serve = c.host + ":0"
+		}
+		var stderr bytes.Buffer
+		(&watch{server: server}).announce(&stderr, f)
+		if want := strings.ReplaceAll(c.want, "%s", server.URL()); stderr.String() != want {
+			t.Errorf("%+v says %q, want %q", c, stderr.String(), want)
+		}
+		server.Close()
 	}
 }
 
