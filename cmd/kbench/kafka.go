@@ -3,27 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"kbench/harness/kafka"
 	"kbench/harness/spec"
 )
 
-// measuresKafka reports whether a target of the spec is real Kafka.
-func measuresKafka(s *spec.Spec) bool {
-	return slices.ContainsFunc(s.Targets, func(t spec.Target) bool { return t.Kafka() != "" })
-}
-
-// checkKafka looks for the real Kafka that the spec's targets need.
-func checkKafka(s *spec.Spec, p place) error {
+// checkKafka looks for the real Kafka that the spec's targets need. Containers
+// are made of the same jars and Java.
+func checkKafka(s *spec.Spec) error {
 	var errs []error
 	for _, t := range s.Targets {
 		if t.Kafka() == "" {
-			continue
-		}
-		if p.provider != "process" {
-			errs = append(errs, fmt.Errorf("target %s: real Kafka is not run in containers yet; use --provider process", t))
 			continue
 		}
 		if _, err := kafka.Find(t.Kafka()); err != nil {

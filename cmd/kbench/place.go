@@ -40,10 +40,7 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 		}
 		p = dockerPlace()
 	case spec.ProviderAuto:
-		if measuresKafka(s) {
-			p = processPlace(f)
-			p.why = "real Kafka runs in processes"
-		} else if version, err := askDocker(ctx); err == nil {
+		if version, err := askDocker(ctx); err == nil {
 			p = dockerPlace()
 			p.why = "a Docker engine answers: " + version
 		} else {
@@ -53,7 +50,7 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	default:
 		p = processPlace(f)
 	}
-	return p, errors.Join(checkStore(s, p), checkKafka(s, p))
+	return p, errors.Join(checkStore(s, p), checkKafka(s))
 }
 
 // checkStore looks for a real ZooKeeper where the spec insists on one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"kbench/docker/images"
 	"kbench/harness/docker"
@@ -21,6 +22,7 @@ func main() {
 func run() error {
 	node := flag.String("node", "bin/kbench", "the kbench binary of the node image, static; empty for none")
 	zookeeper := flag.Bool("zookeeper", true, "build the images of Java and ZooKeeper where this machine has both")
+	kafka := flag.String("kafka", "", "versions of Apache Kafka, apart by commas, whose jars this machine has")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("no argument is taken, got %q", flag.Args())
@@ -47,6 +49,16 @@ func run() error {
 		default:
 			builds = append(builds, *b.Base, b)
 		}
+	}
+	for version := range strings.SplitSeq(*kafka, ",") {
+		if version == "" {
+			continue
+		}
+		b, _, err := docker.KafkaBuild(version)
+		if err != nil {
+			return err
+		}
+		builds = append(builds, *b.Base, b)
 	}
 	for _, b := range builds {
 		if err := e.Ensure(ctx, b); err != nil {

@@ -18,7 +18,10 @@ var jreDockerfile []byte
 //go:embed zookeeper.Dockerfile
 var zookeeperDockerfile []byte
 
-// Label is on every image and names what it is: node, jre or zookeeper.
+//go:embed kafka.Dockerfile
+var kafkaDockerfile []byte
+
+// Label is on every image and names what it is: node, jre, zookeeper or kafka.
 const Label = "kbench.image"
 
 // Build is one image to be built.

@@ -1,6 +1,6 @@
 // Package images makes the contexts that Docker images are built from, with
 // nothing fetched: the node image from the running binary, a Java runtime from
-// the one this machine has, ZooKeeper from this machine's jars.
+// the one this machine has, ZooKeeper and Kafka from this machine's jars.
 //
 // It owns what is in an image and how it is named and must not know how an
 // engine is talked to: a Build is a name, labels and a tar stream. harness/docker

@@ -122,6 +122,33 @@ func TestJRE(t *testing.T) {
 	}
 }
 
+func TestKafka(t *testing.T) {
+	java, err := exec.LookPath("java")
+	if err != nil {
+		t.Skip("SKIPPED: no image of Kafka was made: ", err)
+	}
+	libs := t.TempDir()
+	for _, name := range []string{"b.jar", "a.jar", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(libs, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := Kafka("4.4.0", java, libs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := read(t, b)
+	if len(files) != 3 || files["lib/a.jar"] == nil || files["lib/b.jar"] == nil || b.Base == nil || b.Args["JRE"] != b.Base.Name {
+		t.Errorf("files %v, base %v, args %v", files, b.Base, b.Args)
+	}
+	if !strings.HasPrefix(b.Name, "kbench.local/kafka:4.4.0-") || b.Labels[Label] != "kafka" {
+		t.Errorf("name %s, labels %v", b.Name, b.Labels)
+	}
+	if _, err := Kafka("4.4.0", java, t.TempDir()); err == nil {
+		t.Error("an image without jars was made")
+	}
+}
+
 func TestManifestClassPath(t *testing.T) {
 	dir := t.TempDir()
 	jar := func(name, manifest string) string {

@@ -3,7 +3,6 @@ package images
 import (
 	"archive/zip"
 	"bufio"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,42 +15,11 @@ import (
 // ZooKeeper is the image of a local ZooKeeper: its jars, and the Java runtime
 // of the java program given.
 func ZooKeeper(version, java string, jars []string) (Build, error) {
-	jre, err := JRE(java)
-	if err != nil {
-		return Build{}, err
-	}
 	all, err := withManifests(jars)
 	if err != nil {
 		return Build{}, err
 	}
-	sum := sha256.New()
-	fmt.Fprintln(sum, jre.Name)
-	for _, j := range all {
-		st, err := os.Stat(j)
-		if err != nil {
-			return Build{}, err
-		}
-		fmt.Fprintln(sum, filepath.Base(j), st.Size(), st.ModTime().UnixNano())
-	}
-	sum.Write(zookeeperDockerfile)
-	if version == "" {
-		version = "local"
-	}
-	return Build{
-		Name:   fmt.Sprintf("kbench.local/zookeeper:%s-%x", version, sum.Sum(nil)[:6]),
-		Labels: map[string]string{Label: "zookeeper", "kbench.version": version},
-		Args:   map[string]string{"JRE": jre.Name},
-		Base:   &jre,
-		write: func(a *archive) error {
-			err := a.bytes("Dockerfile", 0o644, zookeeperDockerfile)
-			for _, j := range all {
-				if err == nil {
-					err = a.file("lib/"+filepath.Base(j), j)
-				}
-			}
-			return err
-		},
-	}, nil
+	return jarImage("zookeeper", version, java, all, zookeeperDockerfile)
 }
 
 // maxJars bounds the search through manifests.

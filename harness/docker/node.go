@@ -34,7 +34,8 @@ type running struct {
 	proc   *process      // nil where its process is not this host's
 	exited chan struct{} // closed when the engine has seen the end
 	exitNs int64
-	code   int
+	code   int   // -1 for a signal's end
+	status int   // as the engine reports it
 	err    error // of waiting for the end
 }
 
@@ -86,6 +87,7 @@ func (n *Node) watch(r *running) {
 	if r.exitNs == 0 {
 		r.exitNs = trace.Now()
 	}
+	r.status = r.code
 	if r.code > 128 { // 128 + signal, as the engine reports a signal's end
 		r.code = -1
 	}
@@ -172,6 +174,19 @@ func (n *Node) Wait(ctx context.Context) (int64, int, error) {
 		return 0, 0, fmt.Errorf("wait for the exit of %s: %w", n.name, r.err)
 	}
 	return r.exitNs, r.code, nil
+}
+
+// status is how the last life ended as the engine reports it; 0 before the end.
+func (n *Node) status() int {
+	if n.Running() {
+		return 0
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.run == nil {
+		return 0
+	}
+	return n.run.status
 }
 
 // Running implements provider.Node.

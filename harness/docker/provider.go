@@ -251,11 +251,6 @@ func (p *Provider) copyLabels() map[string]string {
 	return out
 }
 
-// Kafka implements provider.Provider.
-func (p *Provider) Kafka(context.Context, provider.Kafka) (provider.Node, error) {
-	return nil, fmt.Errorf("real Kafka in containers is %w: use --provider process", provider.ErrUnavailable)
-}
-
 // closeWithin bounds Close where its context does not.
 const closeWithin = 2 * time.Minute
 

@@ -52,7 +52,8 @@ func find(getenv func(string) string, beside, version string) (Installation, err
 		got, err := versionOf(place.libs)
 		switch {
 		case err == nil && got == version:
-			return Installation{Libs: place.libs, Version: got}, nil
+			libs, err := filepath.Abs(place.libs)
+			return Installation{Libs: libs, Version: got}, err
 		case err == nil:
 			looked = append(looked, fmt.Sprintf("%s has %s in %s", place.what, got, place.libs))
 		case place.what != "beside kbench":

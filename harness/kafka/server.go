@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,18 +18,15 @@ import (
 	"kbench/internal/nodemetrics"
 )
 
-// The classes that java runs. The argument of each is named beside it.
-const (
-	mainClass   = "kafka.Kafka"             // server.properties
-	formatClass = "kafka.tools.StorageTool" // format -t ID -c server.properties
-)
-
 // Config says what to start and where. All fields but those of Kafka that may
 // be empty must be set.
 type Config struct {
 	Installation
 	provider.Kafka
 	Dir string // of this node alone
+	// Within is where the process starts, see child.Process; nil is beside
+	// kbench.
+	Within func(start func() error) error
 }
 
 // Server is one process of Kafka. It implements provider.Node.
@@ -44,10 +40,14 @@ var _ provider.Node = (*Server)(nil)
 // Start writes the node's files, formats its storage where that is asked for,
 // and starts it. It does not wait until it serves.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // the node's own directory is another
+		return nil, fmt.Errorf("start %s: %w", cfg.Name, err)
+	}
 	s := &Server{Process: child.New(cfg.Name, filepath.Join(cfg.Dir, "pid")), cfg: cfg}
-	err := s.configure()
+	err = cfg.configure()
 	if err == nil && cfg.ClusterID != "" {
-		err = s.format(ctx)
+		err = cfg.format(ctx)
 	}
 	if err == nil {
 		err = s.Start(ctx)
@@ -58,50 +58,22 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) configure() error {
-	if err := os.MkdirAll(s.file("data"), 0o755); err != nil {
-		return fmt.Errorf("make the directory of %s: %w", s.Name(), err)
+// configure writes the node's files and makes its directories.
+func (c Config) configure() error {
+	if err := os.MkdirAll(c.place().Data, 0o755); err != nil {
+		return fmt.Errorf("make the directory of %s: %w", c.Name, err)
 	}
-	p := Properties(s.cfg.Properties).With(Properties{{Key: "log.dirs", Value: s.file("data")}})
-	for name, text := range map[string]string{
-		"server.properties": p.File(), "log4j2.xml": log4j2, "log4j.properties": log4j1,
-	} {
-		if err := os.WriteFile(s.file(name), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("configure %s: %w", s.Name(), err)
+	for file, text := range c.place().Files(c.Properties) {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("configure %s: %w", c.Name, err)
 		}
 	}
 	return nil
 }
 
-// format prepares the storage of a KRaft node as kafka-storage.sh does.
-func (s *Server) format(ctx context.Context) error {
-	// A short life: the compiler that pays off late is left out.
-	args := slices.Concat([]string{"-XX:TieredStopAtLevel=1"}, s.base(), []string{
-		formatClass, "format", "-t", s.cfg.ClusterID, "-c", s.file("server.properties"),
-	})
-	out, err := exec.CommandContext(ctx, s.cfg.Java, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("format the storage of %s: %w: %s", s.Name(), err, tail(out))
-	}
-	return nil
-}
-
-// base is what every program of Kafka needs of the JVM.
-func (s *Server) base() []string {
-	return []string{
-		"-Djava.awt.headless=true", "-Djava.net.preferIPv4Stack=true",
-		"-Dlog4j2.configurationFile=" + s.file("log4j2.xml"), "-Dlog4j.configuration=file:" + s.file("log4j.properties"),
-		"-cp", filepath.Join(s.cfg.Libs, "*"),
-	}
-}
-
-// Flags are the options that Kafka's start script gives the JVM, with heap for
-// both bounds of the heap.
-func Flags(heap string) []string {
-	return []string{
-		"-Xms" + heap, "-Xmx" + heap, "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
-	}
+// place is where the node's files are on this machine.
+func (c Config) place() Place {
+	return Place{Conf: c.Dir, Libs: c.Libs, Data: filepath.Join(c.Dir, "data")}
 }
 
 // Start implements provider.Node.
@@ -114,10 +86,7 @@ func (s *Server) Start(context.Context) error {
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
 	defer func() { _ = log.Close() }()
-	args := slices.Concat(
-		Flags(s.cfg.Heap), []string{"-XX:ErrorFile=" + s.file("hs_err.log")}, s.cfg.JVM, s.base(),
-		[]string{mainClass, s.file("server.properties")},
-	)
+	args := s.cfg.place().Args(s.cfg.Heap, append([]string{"-XX:ErrorFile=" + s.file("hs_err.log")}, s.cfg.JVM...))
 	cmd := exec.Command(s.cfg.Java, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.cfg.Dir, log, log
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone;
@@ -174,7 +143,7 @@ func (s *Server) Trace(context.Context) (io.ReadCloser, error) {
 	}
 	defer func() { _ = f.Close() }()
 	var b bytes.Buffer
-	err = WriteTrace(&b, s.Name(), f, wallToMonotonic())
+	err = WriteTrace(&b, s.Name(), f, WallToMonotonic())
 	return io.NopCloser(&b), err
 }
 
@@ -204,16 +173,3 @@ func (s *Server) Collect(ctx context.Context, dir string) error {
 }
 
 func (s *Server) file(name string) string { return filepath.Join(s.cfg.Dir, name) }
-
-// tail is the end of what a program said, on one line.
-func tail(out []byte) string {
-	const most = 600
-	out = bytes.TrimSpace(out)
-	if len(out) == 0 {
-		return "it said nothing"
-	}
-	if len(out) > most {
-		out = out[len(out)-most:]
-	}
-	return strings.ReplaceAll(string(out), "\n", " | ")
-}

@@ -119,9 +119,9 @@ func stamp(day, nanos string, offset time.Duration) (int64, bool) {
 	return t.UnixNano() + int64(offset), true
 }
 
-// wallToMonotonic is what turns the time of day into CLOCK_MONOTONIC now. A
+// WallToMonotonic is what turns the time of day into CLOCK_MONOTONIC now. A
 // clock that was set since a line was written makes that line's stamp wrong.
-func wallToMonotonic() time.Duration {
+func WallToMonotonic() time.Duration {
 	before := trace.Now()
 	wall := time.Now().UnixNano()
 	after := trace.Now()

@@ -66,7 +66,7 @@ func TestWriteTrace(t *testing.T) {
 func TestWallToMonotonic(t *testing.T) {
 	now := time.Now()
 	mono := trace.Now()
-	if d := time.Duration(now.UnixNano() + int64(wallToMonotonic()) - mono); d.Abs() > 50*time.Millisecond {
+	if d := time.Duration(now.UnixNano() + int64(WallToMonotonic()) - mono); d.Abs() > 50*time.Millisecond {
 		t.Errorf("off by %v", d)
 	}
 }

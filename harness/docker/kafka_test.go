@@ -1,0 +1,129 @@
+package docker
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kbench/harness/kafka"
+	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
+	"kbench/internal/trace"
+	"kbench/kafka/wire"
+)
+
+// kafkaVersion is one whose jars `make kafka` fetches.
+const kafkaVersion = "4.4.0"
+
+// A quorum of one real controller starts on formatted storage, stops in order,
+// comes back with what it had, and is killed.
+func TestKafka(t *testing.T) {
+	if os.Getenv("KBENCH_KAFKA") == "" {
+		root, err := filepath.Abs(filepath.Join("..", "..", "bin", "kafka"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("KBENCH_KAFKA", root)
+	}
+	if _, err := kafka.Find(kafkaVersion); err != nil {
+		if os.Getenv("KBENCH_REQUIRE_KAFKA") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("SKIPPED: ", err)
+	}
+	p := newProvider(t)
+	ctx := within(t, 3*time.Minute)
+	host, ports, err := p.Reserve(ctx, "controller-1001", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := p.Kafka(ctx, provider.Kafka{
+		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m",
+		Properties: kafka.Controller{
+			ID: 1001, Voters: []nodeconfig.Voter{{ID: 1001, Host: host, Port: ports[0]}},
+			FetchTimeout: time.Second, ElectionTimeout: 500 * time.Millisecond, ElectionBackoffMax: time.Second,
+			BrokerSession: 9 * time.Second, BrokerHeartbeat: 2 * time.Second,
+		}.Properties(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := awaitLead(t, n, 0)
+	awaitServing(t, net.JoinHostPort(host, fmt.Sprint(ports[0]))) // a Kafka that is stopped as it starts fails
+	stop := func(s provider.Signal, want int) {
+		t.Helper()
+		sent, err := n.Signal(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen, code, err := n.Wait(ctx); err != nil || code != want || seen < sent {
+			t.Fatalf("after %s: seen %d, sent %d, code %d, %v", s, seen, sent, code, err)
+		}
+	}
+	stop(provider.Term, 0)
+	if err := n.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	awaitLead(t, n, first)
+	stop(provider.Kill, -1)
+	dir := t.TempDir()
+	if err := n.Collect(ctx, dir); err != nil {
+		t.Error(err)
+	}
+	for _, file := range []string{".log", ".trace.jsonl", ".properties"} {
+		if b, err := os.ReadFile(filepath.Join(dir, "controller-1001"+file)); err != nil || len(b) == 0 {
+			t.Errorf("%s: %d bytes, %v", file, len(b), err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "controller-1001.properties")); err != nil || !strings.Contains(string(b), "node.id=1001\n") {
+		t.Errorf("server.properties is %q, %v", b, err)
+	}
+}
+
+func awaitServing(t *testing.T, addr string) {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	for ctx.Err() == nil {
+		if conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "test"}); err == nil {
+			_, err = conn.APIVersions(ctx)
+			conn.Close()
+			if err == nil {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s does not serve", addr)
+}
+
+// awaitLead waits until the log tells of an active controller in an epoch after
+// this one, and gives its epoch.
+func awaitLead(t *testing.T, n provider.Node, after int64) int64 {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	for ctx.Err() == nil {
+		r, err := n.Trace(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := trace.Read(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Kind == trace.ControllerActive && e.Epoch > after {
+				return e.Epoch
+			}
+		}
+		if !n.Running() {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("no controller is active after epoch %d", after)
+	return 0
+}
