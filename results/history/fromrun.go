@@ -120,13 +120,17 @@ func warnings(m *results.Manifest) []string {
 type repeats struct {
 	run     *results.Run
 	samples map[figureKey][]results.Sample // valid ones
-	hlogs   map[string][]results.Interval
+
+	// The logs of the metric at hand, by repeat: its phases follow each other,
+	// and those of a whole run would fill the memory.
+	metric figureKey
+	hlogs  map[int][]results.Interval
 }
 
 type figureKey struct{ cell, workload, name string }
 
 func newRepeats(r *results.Run) *repeats {
-	rs := &repeats{run: r, samples: make(map[figureKey][]results.Sample), hlogs: make(map[string][]results.Interval)}
+	rs := &repeats{run: r, samples: make(map[figureKey][]results.Sample)}
 	for _, s := range r.Samples {
 		if s.Valid {
 			key := figureKey{s.Cell, s.Workload, s.Metric}
@@ -176,7 +180,9 @@ func (rs *repeats) fromSamples(f results.Figure, out *Figure) error {
 			for _, v := range values {
 				rec.Shard(0).Record(time.Duration(v))
 			}
-			r.Histogram = rec.Merged()
+			if r.Histogram, err = pack(rec.Merged()); err != nil {
+				return err
+			}
 		}
 		out.Repeats = append(out.Repeats, r)
 	}
@@ -199,10 +205,16 @@ func (rs *repeats) fromHistograms(f results.Figure, out *Figure) error {
 				}
 			}
 		}
-		if median, ok := d.Quantile(50); ok {
-			out.Repeats = append(out.Repeats, Repeat{N: d.Count(), Median: float64(median), Histogram: d})
-			n += d.Count()
+		median, ok := d.Quantile(50)
+		if !ok {
+			continue
 		}
+		packed, err := pack(d)
+		if err != nil {
+			return err
+		}
+		out.Repeats = append(out.Repeats, Repeat{N: d.Count(), Median: float64(median), Histogram: packed})
+		n += d.Count()
 	}
 	if n != f.N {
 		return fmt.Errorf("%s.%s of %s: the repeats hold %d values, the figure %d", f.Metric, f.Phase, f.Cell, n, f.N)
@@ -214,15 +226,16 @@ func (rs *repeats) fromHistograms(f results.Figure, out *Figure) error {
 const maxRepeats = 10_000
 
 func (rs *repeats) hlog(f results.Figure, repeat int) ([]results.Interval, error) {
-	name := results.HlogFigure(f.Workload, f.Metric, repeat)
-	key := f.Cell + "." + name
-	if intervals, ok := rs.hlogs[key]; ok {
+	if metric := (figureKey{f.Cell, f.Workload, f.Metric}); rs.hlogs == nil || rs.metric != metric {
+		rs.metric, rs.hlogs = metric, make(map[int][]results.Interval)
+	}
+	if intervals, ok := rs.hlogs[repeat]; ok {
 		return intervals, nil
 	}
-	intervals, err := rs.run.Hlog(f.Cell, name)
+	intervals, err := rs.run.Hlog(f.Cell, results.HlogFigure(f.Workload, f.Metric, repeat))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	rs.hlogs[key] = intervals // a repeat that was interrupted has none
+	rs.hlogs[repeat] = intervals // a repeat that was interrupted has none
 	return intervals, nil
 }

@@ -256,7 +256,7 @@ func TestLargeHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	template := truth(0)
 	template.Trials, template.Partitions = 10, []int{1000, 10_000}
-	template.Metrics = []string{"recovery.controller.first-admin", "recovery.controller.detect", "recovery.controller.total", "controlled-shutdown.moved", "controlled-shutdown.exit"}
+	template.Metrics = []string{"recovery.controller.first-admin", "recovery.controller.detect", "recovery.controller.total", "controlled-shutdown.moved", "propagation.last"}
 	one := night(t, template)
 	var nights []*Night
 	for i := range 3000 {

@@ -83,7 +83,7 @@ type Repeat struct {
 	Median float64   `json:"median"`
 	Values []float64 `json:"values,omitempty"` // valid trials in their order, at most MaxValues over all repeats
 
-	Histogram *results.Distribution `json:"histogram,omitempty"` // of all values, where they are too many to list
+	Histogram *Histogram `json:"histogram,omitempty"` // of all values, where they are too many to list
 }
 
 // MaxValues is how many values of a figure are listed one by one; of more the

@@ -33,13 +33,17 @@ func (n *Night) ToRun() (*results.Run, error) {
 				if rep.Histogram == nil {
 					continue
 				}
+				d, err := rep.Histogram.Distribution()
+				if err != nil {
+					return nil, fmt.Errorf("run %s of the history, %s of %s: %w; restore its line from git, or remove it and add the run again", n.Run, f.Name(), c.ID, err)
+				}
 				name := results.HlogFigure(f.Workload, f.Metric, k+1)
 				key := c.ID + "." + name
 				if logs[key] == nil {
 					logs[key] = &results.Hlog{Cell: c.ID, Name: name}
 					order = append(order, key)
 				}
-				logs[key].Intervals = append(logs[key].Intervals, results.Interval{Tag: f.Phase, Start: n.Started, End: n.Started, Dist: rep.Histogram})
+				logs[key].Intervals = append(logs[key].Intervals, results.Interval{Tag: f.Phase, Start: n.Started, End: n.Started, Dist: d})
 			}
 		}
 	}
