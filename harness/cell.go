@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"kbench/harness/provider"
@@ -82,9 +83,9 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 
 // clusterName names the cluster of a cell as no other run on this machine does,
 // not even one that started in the same second: directories, containers and
-// networks are named after it.
+// networks are named after it, so it holds no @ of a target's version.
 func clusterName(started time.Time, n int, target spec.Target) string {
-	return fmt.Sprintf("%s-%06x-%d-%s", started.UTC().Format("20060102t150405"), rand.Uint32N(1<<24), n, target)
+	return fmt.Sprintf("%s-%06x-%d-%s", started.UTC().Format("20060102t150405"), rand.Uint32N(1<<24), n, strings.ReplaceAll(string(target), "@", "-"))
 }
 
 func (run *cellRun) up(ctx context.Context) error {

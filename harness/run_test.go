@@ -137,4 +137,7 @@ func TestRunsOfOneSecondDoNotShareAName(t *testing.T) {
 	if a, b := clusterName(now, 1, spec.ZK), clusterName(now, 1, spec.ZK); a == b {
 		t.Errorf("both are %s", a)
 	}
+	if name := clusterName(now, 1, "kafka-kraft@4.1.0"); strings.Contains(name, "@") {
+		t.Errorf("%s is no name for a network", name)
+	}
 }
