@@ -12,6 +12,10 @@ import (
 	"kbench/zkcontroller/zk"
 )
 
+// isrNoteSize bounds the partitions of one notification: with names of the
+// greatest length it stays below ZooKeeper's limit of 1 MiB.
+const isrNoteSize = 3000
+
 // isrWriter is a plane in which leaders change ISRs themselves.
 type isrWriter interface {
 	writesISR() bool
@@ -131,11 +135,13 @@ func (p *zkPlane) propagateISR(ctx context.Context) {
 		if len(tps) == 0 {
 			continue
 		}
-		r := s.Do(ctx, zk.CreateSequential(zk.ISRChangesPath+"/isr_change_", zk.EncodePartitionSet(tps)))
-		if r.Err != nil {
-			p.b.log.Warn("ISR changes are not propagated", "partitions", len(tps), "reason", r.Err)
-			for _, tp := range tps {
-				p.isr.add(tp, p.b.cfg.Now())
+		for part := range slices.Chunk(tps, isrNoteSize) {
+			r := s.Do(ctx, zk.CreateSequential(zk.ISRChangesPath+"/isr_change_", zk.EncodePartitionSet(part)))
+			if r.Err != nil {
+				p.b.log.Warn("ISR changes are not propagated", "partitions", len(part), "reason", r.Err)
+				for _, tp := range part {
+					p.isr.add(tp, p.b.cfg.Now())
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/ibp"
+	"kbench/zkcontroller/zk"
 )
 
 // Config is a candidate. ID and Servers must be set; every other zero value is
@@ -25,6 +26,7 @@ type Config struct {
 	UnfencedWrites  bool          // true is Kafka before 2.1
 	PerPartition    bool          // true is Kafka before 1.1: one request for each partition
 	MaxRequestBytes int           // jute.maxbuffer of the servers; 1 MiB less one
+	MaxReplyBytes   int           // the longest reply that is taken, such as the list of all topics; 64 MiB
 
 	// Protocol is inter.broker.protocol.version, 3.9: it decides the versions of
 	// the requests to brokers, topic ids and who writes ISRs.
@@ -95,8 +97,11 @@ func (c *Config) setDefaults() error {
 			*d.value = d.or
 		}
 	}
-	if c.MaxInFlight < 0 || c.MaxRequestBytes < 0 {
-		errs = append(errs, errors.New("MaxInFlight and MaxRequestBytes must not be negative"))
+	if c.MaxInFlight < 0 || c.MaxRequestBytes < 0 || c.MaxReplyBytes < 0 {
+		errs = append(errs, errors.New("MaxInFlight, MaxRequestBytes and MaxReplyBytes must not be negative"))
+	}
+	if c.MaxReplyBytes == 0 {
+		c.MaxReplyBytes = zk.DefaultMaxReplyBytes
 	}
 	if !c.Protocol.BrokerEpochs() {
 		c.NoBrokerEpochs = true

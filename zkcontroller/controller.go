@@ -40,6 +40,10 @@ type Controller struct {
 	wg sync.WaitGroup // senders
 }
 
+// replyHeader bounds what a reply has beside a list of children: header, count
+// and stat.
+const replyHeader = 128
+
 // New makes a candidate that does nothing until Run.
 func New(cfg Config) (*Controller, error) {
 	if err := cfg.setDefaults(); err != nil {
@@ -54,7 +58,7 @@ func New(cfg Config) (*Controller, error) {
 	}
 	c := &Controller{cfg: cfg, queue: newQueue(), calls: newCalls(), senders: map[kafka.BrokerID]*sender{}}
 	c.m = machine.New(machine.Config{
-		ID: cfg.ID, Dedicated: cfg.Dedicated, MaxRequestBytes: limit,
+		ID: cfg.ID, Dedicated: cfg.Dedicated, MaxRequestBytes: limit, MaxListBytes: cfg.MaxReplyBytes - replyHeader,
 		DefaultPartitions: cfg.DefaultPartitions, DefaultReplication: cfg.DefaultReplication,
 		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition,
 		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, NoBrokerEpochs: cfg.NoBrokerEpochs, FullMetadata: cfg.FullMetadata,
@@ -106,7 +110,7 @@ const reconnectPause = time.Second
 func (c *Controller) connect(ctx context.Context, previous int64) (*zk.Session, error) {
 	cfg := zk.Config{
 		Servers: c.cfg.Servers, SessionTimeout: c.cfg.SessionTimeout, MaxInFlight: c.cfg.MaxInFlight,
-		MaxRequestBytes: c.cfg.MaxRequestBytes, PreviousSession: previous,
+		MaxRequestBytes: c.cfg.MaxRequestBytes, MaxReplyBytes: c.cfg.MaxReplyBytes, PreviousSession: previous,
 		OnEvent: c.onEvent, Dial: c.cfg.DialZooKeeper, Logger: c.cfg.Logger,
 	}
 	for { // ends with ctx

@@ -237,7 +237,7 @@ func (f *full) reassignTo(topic string, p int32, replicas ...int32) {
 // follower that was away comes back into the ISR, replicas move, a broker leaves
 // in a controlled way, producer ids are given, the topic is deleted.
 func TestEveryProtocolWithRealBrokers(t *testing.T) {
-	for _, level := range []string{"0.9.0", "0.10.2", "1.0", "2.2", "2.4-IV0", "2.4", "2.6", "2.7", "2.8-IV0", "2.8", "3.2", "3.9"} {
+	for _, level := range []string{"0.9.0", "0.10.2", "1.0", "2.2", "2.4", "2.6", "2.7", "2.8", "3.2", "3.9"} {
 		t.Run(level, func(t *testing.T) {
 			if os.Getenv("KBENCH_TEST_ZOOKEEPER") == "" { // else all share one store
 				t.Parallel()

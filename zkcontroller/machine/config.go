@@ -16,6 +16,9 @@ type Config struct {
 	// MaxRequestBytes is the store's limit on one write (jute.maxbuffer); 0
 	// means no limit. A topic that would exceed it is refused.
 	MaxRequestBytes int
+	// MaxListBytes is the largest reply that lists all topics; 0 means no limit.
+	// Topics whose names would make it longer are refused.
+	MaxListBytes int
 	// DefaultPartitions and DefaultReplication stand for -1 in CreateTopics
 	// (num.partitions, default.replication.factor); 0 means 1.
 	DefaultPartitions  int32

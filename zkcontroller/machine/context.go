@@ -17,6 +17,7 @@ type context struct {
 	byID       map[kafka.UUID]*topic
 	ordered    []*topic // by name; nil when topics came or went
 	collisions map[string]string
+	nameBytes  int // of all topics' names as a list of children has them
 	partitions int
 	unled      map[*partition]struct{} // partitions New or Offline
 	queued     map[string]*topic       // topics to be deleted
@@ -139,12 +140,16 @@ func (c *context) partition(tp kafka.TopicPartition) *partition {
 func (c *context) addTopic(name string) *topic {
 	t := &topic{name: name}
 	c.topics[name] = t
+	c.nameBytes += listed(name)
 	c.ordered = nil
 	if key := collisionKey(name); key != "" {
 		c.collisions[key] = name
 	}
 	return t
 }
+
+// listed is what a name takes in a list of children: its length and its bytes.
+func listed(name string) int { return 4 + len(name) }
 
 func (c *context) setTopicID(t *topic, id kafka.UUID) {
 	t.id = id
@@ -166,6 +171,7 @@ func (c *context) removeTopic(t *topic) {
 		c.partitions--
 	}
 	delete(c.topics, t.name)
+	c.nameBytes -= listed(t.name)
 	delete(c.byID, t.id)
 	delete(c.queued, t.name)
 	if key := collisionKey(t.name); key != "" && c.collisions[key] == t.name {

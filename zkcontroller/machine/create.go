@@ -21,7 +21,7 @@ func (m *Machine) createTopics(f *flow, e AdminCreateTopics) error {
 	b := &CreateTopics{}
 	var at []int
 	brokers := m.brokersForPlacement()
-	claimed := map[string]string{}
+	claimed, list := map[string]string{}, m.ctx.nameBytes
 	for i := range e.Topics {
 		n := &e.Topics[i]
 		r := &c.reply.Topics[i]
@@ -31,10 +31,14 @@ func (m *Machine) createTopics(f *flow, e AdminCreateTopics) error {
 			continue
 		}
 		w, code, text := m.newTopic(n, brokers, claimed)
+		if limit := m.cfg.MaxListBytes; code == kafka.None && limit > 0 && list+listed(n.Name) > limit {
+			code, text = kafka.PolicyViolation, fmt.Sprintf("With topic '%s' the list of topics would take %d bytes, over the limit of %d on ZooKeeper's replies (MaxReplyBytes, jute.maxbuffer of Kafka's clients): use fewer or shorter names, or raise it.", n.Name, list+listed(n.Name), limit)
+		}
 		r.Code, r.Text = code, text
 		if code != kafka.None {
 			continue
 		}
+		list += listed(n.Name)
 		r.ID, r.Partitions, r.Replication = w.ID, int32(len(w.Partitions)), int16(len(w.Partitions[0].Replicas))
 		b.Topics, at = append(b.Topics, w), append(at, i)
 	}

@@ -102,9 +102,6 @@ func (m *Machine) badTarget(now Assignment, target []kafka.BrokerID) (kafka.Erro
 // last of them that could lead: Kafka would leave the partition without a
 // leader, or with an ISR outside of its replicas.
 func (m *Machine) feasible(p *partition, to Assignment) (Assignment, kafka.ErrorCode, string) {
-	if code, text := m.fits(p.topic.name, map[int32]Assignment{p.index: to}); code != kafka.None {
-		return to, code, text
-	}
 	gone := minus(p.replicas, to.Replicas)
 	leads := func(id kafka.BrokerID) bool { return m.ctx.isOnline(p, id) && slices.Contains(p.ls.ISR, id) }
 	if p.known && (len(minus(p.ls.ISR, gone)) == 0 || slices.ContainsFunc(gone, leads) && !slices.ContainsFunc(to.Replicas, leads)) {

@@ -260,6 +260,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 				s.cfg.NoDeletion = true
 			case "dedicated":
 				s.cfg.Dedicated = ids(a.Vals)
+			case "list-limit":
+				s.cfg.MaxListBytes = num(d, "list-limit", 0)
 			case "limit":
 				s.cfg.MaxRequestBytes = num(d, "limit", 0)
 			default:

@@ -11,6 +11,10 @@ import (
 // DefaultMaxRequestBytes is ZooKeeper's own jute.maxbuffer, 1 MiB less one.
 const DefaultMaxRequestBytes = 1<<20 - 1
 
+// DefaultMaxReplyBytes holds a list of 250,000 topics with names of the greatest
+// length.
+const DefaultMaxReplyBytes = 64 << 20
+
 // minRequestBytes leaves room for the library's packets that re-arm watches,
 // up to 128 KiB each: with a smaller buffer they would be dropped silently.
 const minRequestBytes = 160 << 10
@@ -65,7 +69,7 @@ func (c *Config) setDefaults() error {
 			c.MaxRequestBytes, minRequestBytes)
 	}
 	if c.MaxReplyBytes == 0 {
-		c.MaxReplyBytes = 64 << 20
+		c.MaxReplyBytes = DefaultMaxReplyBytes
 	}
 	if c.Dial == nil {
 		c.Dial = net.DialTimeout

@@ -3,6 +3,7 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -426,5 +427,30 @@ func TestClusterIDAndConfig(t *testing.T) {
 	}
 	if r := s.Do(ctx, Children(ConfigChangesPath)); r.Err != nil || len(r.Children) != 1 {
 		t.Fatalf("%+v", r)
+	}
+}
+
+// A list of children far over jute.maxbuffer, which bounds requests alone, is
+// read in one reply.
+func TestLongListOfChildren(t *testing.T) {
+	s := connect(t, Config{})
+	wipe(t, s, "/long")
+	defer wipe(t, s, "/long")
+	const n = 6000
+	name := func(i int) string { return fmt.Sprintf("/long/%0240d", i) }
+	if r := s.Do(t.Context(), Create("/long", nil)); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	err := s.Pipeline(t.Context(), n, func(i int) Op { return Create(name(i), nil) }, func(i int, r Result) {
+		if r.Err != nil {
+			t.Errorf("%d: %v", i, r.Err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.WatchChildren("/long")
+	if r := s.Do(t.Context(), Children("/long")); r.Err != nil || len(r.Children) != n {
+		t.Errorf("%d children, %v", len(r.Children), r.Err)
 	}
 }
