@@ -60,7 +60,7 @@ func tellGit(path string, made bool) (notes []string) {
 		if b, err := os.ReadFile(attributes); err == nil && strings.Contains(string(b), rule) {
 			return nil
 		}
-		return []string{fmt.Sprintf("to merge the history in git without conflicts add this line to %s: %s", attributes, rule)}
+		return []string{fmt.Sprintf("to merge the history in git without conflicts add this line to %s: %s; and to .gitignore: %s*", attributes, rule, base+indexSuffix)}
 	}
 	for name, text := range map[string]string{
 		attributes:                       "# Each line is a run of its own: a merge keeps the lines of both sides.\n" + rule + "\n",
