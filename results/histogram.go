@@ -32,24 +32,8 @@ func (r *Run) EachHistogram(f func(Histogram) error) error {
 	for _, c := range r.Manifest.Cells {
 		logs, order := r.hlogFigures(c.ID)
 		for _, key := range order {
-			dists := make(map[string]*Distribution)
-			var tags []string
-			for _, name := range logs[key] {
-				err := r.eachInterval(c.ID, name, func(iv Interval) error {
-					if dists[iv.Tag] == nil {
-						dists[iv.Tag] = NewDistribution()
-						tags = append(tags, iv.Tag)
-					}
-					return dists[iv.Tag].Merge(iv.Dist)
-				})
-				if err != nil {
-					return err
-				}
-			}
-			for _, tag := range tags {
-				if err := f(Histogram{c.ID, key.workload, key.metric, tag, dists[tag]}); err != nil {
-					return fmt.Errorf("%s: %w", hlogName(c.ID, logs[key][0]), err)
-				}
+			if err := r.eachTag(c.ID, key, logs[key], f); err != nil {
+				return err
 			}
 		}
 	}
@@ -69,13 +53,35 @@ func (r *Run) EachRepeat(f func(repeat int, h Histogram) error) error {
 				if err != nil {
 					return err // parseHlogFigure has seen it
 				}
-				err = r.eachInterval(c.ID, name, func(iv Interval) error {
-					return f(repeat, Histogram{c.ID, key.workload, key.metric, iv.Tag, iv.Dist})
-				})
+				err = r.eachTag(c.ID, key, []string{name}, func(h Histogram) error { return f(repeat, h) })
 				if err != nil {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// eachTag merges the intervals of some logs of one metric by their tags.
+func (r *Run) eachTag(cell string, key figureKey, names []string, f func(Histogram) error) error {
+	dists := make(map[string]*Distribution)
+	var tags []string
+	for _, name := range names {
+		err := r.eachInterval(cell, name, func(iv Interval) error {
+			if dists[iv.Tag] == nil {
+				dists[iv.Tag] = NewDistribution()
+				tags = append(tags, iv.Tag)
+			}
+			return dists[iv.Tag].Merge(iv.Dist)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, tag := range tags {
+		if err := f(Histogram{cell, key.workload, key.metric, tag, dists[tag]}); err != nil {
+			return fmt.Errorf("%s: %w", hlogName(cell, names[0]), err)
 		}
 	}
 	return nil

@@ -100,8 +100,8 @@ func TestThinRuns(t *testing.T) {
 		"no cell":             {edit: func(m *results.Manifest) { m.Cells = nil }, lead: "inconclusive"},
 		"no sample":           {lead: "inconclusive"},
 		"one side is empty":   {zk: around(1e9, 9), lead: "inconclusive"},
-		"one sample":          {zk: []float64{2e9}, kraft: []float64{1e9}, lead: "With 1 trial a side none can be"},
-		"three samples":       {zk: around(9e9, 3), kraft: around(1e9, 3), lead: "With 3 trials a side none can be"},
+		"one sample":          {zk: []float64{2e9}, kraft: []float64{1e9}, lead: "With 1 trial or repeat a side none can be"},
+		"three samples":       {zk: around(9e9, 3), kraft: around(1e9, 3), lead: "With 3 trials or repeats a side none can be"},
 		"equal samples":       {zk: repeat(1e9, 9), kraft: repeat(1e9, 9), lead: "No difference between zk and kraft is shown."},
 		"overlapping samples": {zk: around(1e9, 9), kraft: around(1.001e9, 9), lead: "No difference between zk and kraft is shown."},
 		"far apart":           {zk: around(9e9, 9), kraft: around(1e9, 9), lead: "takes zk 9 times as long as kraft", shown: true},
@@ -157,6 +157,30 @@ func TestPairsAreJudgedAsPairs(t *testing.T) {
 		if strings.Contains(text, "× better") {
 			t.Errorf("%s judges the pairs as if they were none", form)
 		}
+	}
+}
+
+// TestOneRepeatIsOneValue: values that come many to a trial show nothing by
+// their number; repeats do.
+func TestOneRepeatIsOneValue(t *testing.T) {
+	for repeats, shown := range map[int]bool{1: false, 3: false, 6: true} {
+		r, err := simulated.New(simulated.Truth{
+			Targets: []string{"zk", "kraft"}, Partitions: []int{1000}, Metrics: []string{"propagation.last", "unavailability.partition"}, Trials: 2, Repeats: repeats, Seed: 5, PerTrial: 300,
+			Value: func(p simulated.Point) float64 { return map[string]float64{"zk": 10e6, "kraft": 80e6}[p.Target] }, Noise: &simulated.Noise{Sigma: 0.1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := mustReport(t, r)
+		for _, c := range rep.Comparisons {
+			if got := c.Shown == Worse; got != shown || c.N != int64(repeats) {
+				t.Errorf("%d repeats of %s: %s with n = %d", repeats, c.Metric, c.Shown, c.N)
+			}
+		}
+		if len(rep.Comparisons) != 2 {
+			t.Errorf("%d comparisons, want 2", len(rep.Comparisons))
+		}
+		forms(t, r)
 	}
 }
 

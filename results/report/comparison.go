@@ -18,7 +18,7 @@ type Comparison struct {
 	Base       string       `json:"base"` // the first side
 	Side       string       `json:"side"`
 	Unit       results.Unit `json:"unit"`
-	BaseN      int64        `json:"baseN"`
+	BaseN      int64        `json:"baseN"` // independent values: valid trials, or repeats of a histogram
 	N          int64        `json:"n"`
 	BaseMedian float64      `json:"baseMedian"`
 	Median     float64      `json:"median"`
@@ -41,10 +41,6 @@ const (
 	NoDifference Difference = "no difference shown"
 	NotCompared  Difference = "not compared"
 )
-
-// dependent are metrics whose values come many to a trial and rise and fall
-// together with it, so that no test of single values holds.
-var dependent = map[string]bool{"unavailability": true}
 
 // compare fills in the comparisons of all headlines.
 func (rep *Report) compare() {
@@ -105,12 +101,10 @@ func (rep *Report) compareFigures(bl block, row blockRow, i int) Comparison {
 	switch {
 	case a.Histogram != b.Histogram:
 		c.Method = "one side recorded every value, the other one a trial"
-	case dependent[a.Metric]:
-		c.Method = "the values of one trial depend on each other: no test of them holds"
 	case a.Histogram:
-		c.byIntervals(a, b)
+		c.byValues(va, vb, "repeats")
 	default:
-		c.byTrials(va, vb)
+		c.byValues(va, vb, "trials")
 	}
 	return c
 }
@@ -127,8 +121,10 @@ func (rep *Report) notValid(ids ...string) string {
 	return ""
 }
 
-// byTrials compares single values, one a trial.
-func (c *Comparison) byTrials(a, b []float64) {
+// byValues compares values that are independent of each other: those of trials,
+// or the medians of repeats where a trial has many values.
+func (c *Comparison) byValues(a, b []float64, what string) {
+	c.BaseN, c.N = int64(len(a)), int64(len(b))
 	p, err := stat.MannWhitney(a, b)
 	need := stat.MannWhitneyNeeds(stat.Alpha)
 	if ratio, iv, ok := stat.ShiftRatio(a, b, results.Confidence); ok && iv.Lo > 0 {
@@ -136,11 +132,11 @@ func (c *Comparison) byTrials(a, b []float64) {
 	}
 	switch {
 	case min(len(a), len(b)) < need:
-		c.Shown, c.Method = NoDifference, fmt.Sprintf("%d and %d trials: fewer than %d a side can show no difference", len(a), len(b), need)
+		c.Shown, c.Method = NoDifference, fmt.Sprintf("%d and %d %s: fewer than %d a side can show no difference", len(a), len(b), what, need)
 	case err != nil:
 		c.Shown, c.Method = NoDifference, "all values are equal"
 	default:
-		c.P, c.Method = &p, "Mann-Whitney, Holm over the headlines of this point; Hodges-Lehmann ratio and interval"
+		c.P, c.Method = &p, what+" by Mann-Whitney, Holm over the headlines of this point; Hodges-Lehmann ratio and interval"
 	}
 }
 
@@ -159,21 +155,6 @@ func (c *Comparison) direction() Difference {
 		return Better
 	}
 	return Worse
-}
-
-// byIntervals compares medians of histograms by their intervals, which is
-// cautious: the ratio may be what the farthest ends of both allow.
-func (c *Comparison) byIntervals(a, b *results.Figure) {
-	c.Shown = NoDifference
-	if a.MedianLo == nil || b.MedianLo == nil || !(*a.MedianLo > 0) || !(*b.MedianLo > 0) || c.Ratio == nil {
-		c.Method = "too few values to bound a median"
-		return
-	}
-	lo, hi := *b.MedianLo / *a.MedianHi, *b.MedianHi / *a.MedianLo
-	c.Lo, c.Hi, c.Method = &lo, &hi, "medians of all values and the farthest ends of their intervals, within one cluster a side"
-	if lo > 1 || hi < 1 {
-		c.Shown = c.direction()
-	}
 }
 
 // strength orders comparisons by what they show at the least: how far the

@@ -25,12 +25,6 @@ func truth(bounds ...string) simulated.Truth {
 			"recovery.broker.detect", "recovery.broker.moved", "unavailability.partition",
 		},
 		Value: trueValue,
-		Invalid: func(p simulated.Point) string {
-			if p.Target == "zk" && p.Partitions == 10_000 && p.Trial == 4 {
-				return "the admin generator slipped: 7 of 90 operations were sent more than 100ms late"
-			}
-			return ""
-		},
 		Resources: func(p simulated.Point) (heap, rss, log int64) {
 			return int64(8e6 + 400*float64(p.Partitions)), int64(30e6 + 900*float64(p.Partitions)), int64(p.Partitions) * 120
 		},

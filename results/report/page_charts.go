@@ -148,7 +148,11 @@ func (rep *Report) scalePanel(bl block, phase string, partitions map[string]floa
 			if f == nil || f.N == 0 {
 				continue
 			}
-			l.Points = append(l.Points, chart.XY{X: partitions[point], Y: f.Median, Min: f.Min, Max: f.Max, Samples: rep.shownValues(f, maxShownValues)})
+			xy := chart.XY{X: partitions[point], Y: f.Median, Min: f.Min, Max: f.Max, Samples: rep.shownValues(f, maxShownValues)}
+			if len(rep.Sides) > maxBands {
+				xy.Min, xy.Max = f.Median, f.Median
+			}
+			l.Points = append(l.Points, xy)
 			n++
 		}
 		if len(l.Points) > 0 {
@@ -212,6 +216,9 @@ func (rep *Report) rangeFigure(bl block, phase string) *figure {
 	}
 	return &figure{ID: id, Title: rep.phaseTitle(bl, phase), Wide: draw(wideWidth), Narrow: draw(narrowWidth), Table: rep.blockView(bl)}
 }
+
+// maxBands is the number of sides whose bands can be told apart.
+const maxBands = 3
 
 // maxCurvePoints bounds the points of the sweep whose curves are drawn.
 const maxCurvePoints = 6

@@ -84,6 +84,7 @@ func (rep *Report) firstReason() string {
 // leadOfTwo states the strongest difference shown at the largest point where
 // one is.
 func (rep *Report) leadOfTwo() (sentence, note string) {
+	tests := 1 // at one point: Holm's correction grows with them
 	for i := len(rep.Points) - 1; i >= 0; i-- {
 		var best *Comparison
 		shown, compared := 0, 0
@@ -100,20 +101,21 @@ func (rep *Report) leadOfTwo() (sentence, note string) {
 				}
 			}
 		}
+		tests = max(tests, compared)
 		if best != nil {
 			return rep.say(best), fmt.Sprintf("Of %s at %s, %d %s a difference between the sides.",
-				plural(compared, "headline compared", "headlines compared"), rep.pointName(best.Point), shown, map[bool]string{true: "shows", false: "show"}[shown == 1])
+				plural(compared, "comparison", "comparisons"), rep.pointName(best.Point), shown, map[bool]string{true: "shows", false: "show"}[shown == 1])
 		}
 	}
-	least := int64(math.MaxInt64)
+	most := int64(0)
 	for _, c := range rep.Comparisons {
 		if c.Shown == NoDifference {
-			least = min(least, c.N, c.BaseN)
+			most = max(most, min(c.N, c.BaseN))
 		}
 	}
 	sentence = "No difference between " + strings.Join(rep.Sides, " and ") + " is shown."
-	if need := int64(stat.MannWhitneyNeeds(stat.Alpha)); least < need {
-		note = fmt.Sprintf("With %s a side none can be: at least %d are needed.", plural(int(least), "trial", "trials"), need)
+	if need := int64(stat.MannWhitneyNeeds(stat.Alpha/float64(tests))); most < need {
+		note = fmt.Sprintf("With %s a side none can be: at least %d are needed.", plural(int(most), "trial or repeat", "trials or repeats"), need)
 	}
 	return sentence, note
 }
@@ -159,7 +161,7 @@ func (rep *Report) headlineSection() section {
 		s.Parts = rep.soleHeadlines()
 		return s
 	}
-	s.Intro = fmt.Sprintf("How each headline compares with %s. Filled marks show a difference; hollow ones do not, which is not to say that the sides are equal.", rep.Sides[0])
+	s.Intro = fmt.Sprintf("How each headline compares with %s; n counts trials, or repeats where a trial has many values. Filled marks show a difference; hollow ones do not, which is not to say that the sides are equal.", rep.Sides[0])
 	groups := rep.ratioGroups()
 	if len(groups) == 0 {
 		s.Intro = "No headline can be drawn as a ratio; the table says why."
@@ -185,7 +187,11 @@ const maxForestPoints = 3
 
 func (rep *Report) ratioGroups() []chart.RatioGroup {
 	var out []chart.RatioGroup
-	for _, point := range thin(rep.Points, maxForestPoints) {
+	points := thin(rep.Points, maxForestPoints)
+	if len(rep.Sides) > 2 { // one point has rows enough
+		points = points[len(points)-1:]
+	}
+	for _, point := range points {
 		g := chart.RatioGroup{Name: point}
 		for _, c := range rep.Comparisons {
 			if c.Point != point || c.Ratio == nil {

@@ -251,7 +251,7 @@ func (rep *Report) methodSection() section {
 		"A trial is one injected event. Invalid trials broke a rule fixed beforehand; they are listed and are in no figure. A run is valid only where every cell is.",
 		"Medians and their 95 % intervals are order statistics; percentiles are shown only where n bounds them. Histograms of repeats are merged, percentiles are never averaged.",
 		"Headlines are compared by the Mann-Whitney test, corrected after Holm over the headlines of one point, with the Hodges-Lehmann ratio and its interval. A difference is shown where both agree at 5 %.",
-		"Where a histogram holds every value, medians are compared by their intervals, which says nothing of how another cluster of the same kind would do. Unavailability is not tested: the partitions of one trial fail and return together.",
+		"Where a trial has many values (propagation, unavailability), they depend on each other: compared are the medians of repeats, one value each. Two runs may still differ by more than the clusters of one: interleaved pairs (kbench ab) measure that.",
 	}
 	for _, bl := range rep.blocks() {
 		var phases []string

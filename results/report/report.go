@@ -36,7 +36,7 @@ type Report struct {
 	Outliers      []Outlier         `json:"outliers"`      // flagged, not dropped
 
 	pairs     *paired.Analysis        // of an interleaved comparison
-	values    map[figureKey][]float64 // valid values of trials
+	values    map[figureKey][]float64 // of valid trials, or the medians of repeats
 	timelines []*timeline
 }
 
@@ -71,6 +71,11 @@ func New(r *results.Run) (*Report, error) {
 		return nil, err
 	}
 	rep.takeSamples(r.Samples)
+	if len(rep.Sides) > 1 && r.Manifest.Comparison == nil {
+		if err := rep.takeRepeats(r); err != nil {
+			return nil, err
+		}
+	}
 	if err := rep.takeStory(r); err != nil {
 		return nil, err
 	}

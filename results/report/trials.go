@@ -74,6 +74,25 @@ func (rep *Report) takeSamples(samples []results.Sample) {
 	}
 }
 
+// takeRepeats keeps one value of each repeat where a headline has a histogram:
+// its median. Values within a repeat depend on each other, repeats do not.
+func (rep *Report) takeRepeats(r *results.Run) error {
+	fresh := make(map[figureKey]bool)
+	return r.EachRepeat(func(_ int, h results.Histogram) error {
+		m, phase, err := results.FindMetric(h.Metric + "." + h.Tag)
+		median, ok := h.Dist.Quantile(50)
+		if err != nil || phase != m.Headline || !ok {
+			return nil
+		}
+		key := figureKey{h.Cell, h.Workload, h.Metric, phase}
+		if !fresh[key] { // the histogram counts where trials have samples too
+			fresh[key], rep.values[key] = true, nil
+		}
+		rep.values[key] = append(rep.values[key], float64(median))
+		return nil
+	})
+}
+
 // flag finds the outliers among the values of one phase, by their logarithms:
 // latencies are skewed.
 func (rep *Report) flag(samples []results.Sample) {
