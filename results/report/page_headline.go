@@ -114,7 +114,7 @@ func (rep *Report) leadOfTwo() (sentence, note string) {
 		}
 	}
 	sentence = "No difference between " + strings.Join(rep.Sides, " and ") + " is shown."
-	if need := int64(stat.MannWhitneyNeeds(stat.Alpha/float64(tests))); most < need {
+	if need := int64(stat.MannWhitneyNeeds(stat.Alpha / float64(tests))); most < need {
 		note = fmt.Sprintf("With %s a side none can be: at least %d are needed.", plural(int(most), "trial or repeat", "trials or repeats"), need)
 	}
 	return sentence, note
