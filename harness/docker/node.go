@@ -24,6 +24,9 @@ type Node struct {
 	tc     testcontainers.Container
 	life   context.Context // ends with the provider
 
+	agentImage string            // of the sidecar that makes network faults
+	labels     map[string]string // of the sidecar
+
 	mu     sync.Mutex
 	run    *running // nil before the first start
 	paused bool
@@ -32,6 +35,7 @@ type Node struct {
 // running is one life of the container, from a start to its end.
 type running struct {
 	proc   *process      // nil where its process is not this host's
+	agent  *sidecar      // nil before the first use
 	exited chan struct{} // closed when the engine has seen the end
 	exitNs int64
 	code   int   // -1 for a signal's end
@@ -57,6 +61,9 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	if err := n.tc.Start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", n.name, err)
+	}
+	if n.run != nil {
+		_ = n.run.agent.end(ctx) // of the network that the node had before
 	}
 	r := &running{exited: make(chan struct{})}
 	if info, err := n.tc.Inspect(ctx); err == nil && info.State != nil {
@@ -212,9 +219,12 @@ func (n *Node) runningLocked() bool {
 // with it. It is idempotent.
 func (n *Node) remove(ctx context.Context) error {
 	n.mu.Lock()
-	paused := n.paused
+	paused, side := n.paused, (*sidecar)(nil)
+	if n.run != nil {
+		side = n.run.agent
+	}
 	n.mu.Unlock()
-	return n.engine.removeContainer(ctx, n.ID(), paused)
+	return errors.Join(side.end(ctx), n.engine.removeContainer(ctx, n.ID(), paused))
 }
 
 func (e *Engine) removeContainer(ctx context.Context, id string, paused bool) error {

@@ -197,7 +197,10 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	if ctr == nil {
 		return nil, fmt.Errorf("create %s: %w", bp.name, err)
 	}
-	n := &Node{engine: p.engine, name: bp.name, addr: at.ip.String(), files: bp.output, tc: ctr, life: p.life}
+	n := &Node{
+		engine: p.engine, name: bp.name, addr: at.ip.String(), files: bp.output, tc: ctr, life: p.life,
+		agentImage: p.image, labels: p.copyLabels(),
+	}
 	p.mu.Lock() // it is there, whatever the error says
 	p.nodes = append(p.nodes, n)
 	p.mu.Unlock()

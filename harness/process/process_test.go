@@ -16,10 +16,18 @@ import (
 )
 
 // The test binary plays the node: it says that it is up, ends with code 0 on
-// SIGTERM and when its lifeline is cut.
+// SIGTERM and when its lifeline is cut. It plays the network agent too, and a
+// kbench that is killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "play-node" {
-		playNode()
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "play-node":
+			playNode()
+		case "netfault":
+			playAgent()
+		case "play-kbench":
+			playKbench(os.Args[2])
+		}
 	}
 	os.Exit(m.Run())
 }

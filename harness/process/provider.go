@@ -16,7 +16,7 @@ import (
 	"kbench/internal/nodeconfig"
 )
 
-// Host is where every node listens.
+// Host is where every node listens, unless each has a network of its own.
 const Host = "127.0.0.1"
 
 var _ provider.Provider = (*Provider)(nil)
@@ -24,7 +24,7 @@ var _ provider.Provider = (*Provider)(nil)
 // Config says what to run and where files go.
 type Config struct {
 	Binary  string   // the kbench binary; its `node` command is run
-	Args    []string // put before `--config FILE`; nil means ["node"]
+	Args    []string // put before `--config FILE`; nil means ["node"]; its `netfault` command makes network faults
 	WorkDir string   // an empty or absent directory of this run alone; removed by Close
 	Env     []string // added to the environment of every node
 }
@@ -37,6 +37,7 @@ type Provider struct {
 	ports map[uint16]bool
 	nodes []provider.Node
 	extra []func(context.Context) error // what else Close ends
+	lan   *lan                          // nil where all nodes are on loopback
 }
 
 // New makes the work directory and records this process as its owner.
@@ -56,10 +57,28 @@ func New(cfg Config) (*Provider, error) {
 // Name implements provider.Provider.
 func (p *Provider) Name() string { return "process" }
 
-// Reserve implements provider.Provider.
-func (p *Provider) Reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
+// Separate implements provider.Provider.
+func (p *Provider) Separate(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.lan != nil || len(p.ports) > 0 {
+		return errors.New("nodes have places already: separate them before")
+	}
+	l, err := newLAN(p.cfg.Binary)
+	if err != nil {
+		return fmt.Errorf("provider process: %w: %w", provider.ErrUnavailable, err)
+	}
+	p.lan = l
+	return nil
+}
+
+// Reserve implements provider.Provider.
+func (p *Provider) Reserve(_ context.Context, node string, n int) (string, []uint16, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lan != nil {
+		return p.lan.reserve(node, n)
+	}
 	ports := make([]uint16, n)
 	for i := range ports {
 		port, err := freePort(Host, p.ports)
@@ -88,13 +107,40 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 		Process: child.New(cfg.Name, filepath.Join(dir, "pid")), dir: dir, binary: p.cfg.Binary, env: p.cfg.Env,
 		args: append(append([]string{}, p.cfg.Args...), "--config", file),
 	}
+	within, err := p.within(cfg.Name)
+	if err != nil {
+		return nil, err
+	}
+	n.Within = within
 	if err := n.Start(ctx); err != nil {
 		return nil, err
 	}
+	return p.keep(n), nil
+}
+
+// within is where the process of a node starts: nil for beside kbench.
+func (p *Provider) within(node string) (func(func() error) error, error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lan == nil {
+		return nil, nil
+	}
+	return p.lan.within(node)
+}
+
+// keep remembers a node for Close and gives it its network.
+func (p *Provider) keep(n provider.Node) provider.Node {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.nodes = append(p.nodes, n)
-	p.mu.Unlock()
-	return n, nil
+	return p.networkedLocked(n)
+}
+
+func (p *Provider) networkedLocked(n provider.Node) provider.Node {
+	if p.lan == nil {
+		return n
+	}
+	return p.lan.networked(n)
 }
 
 // ZooKeeper implements provider.Provider.
@@ -104,16 +150,30 @@ func (p *Provider) ZooKeeper(ctx context.Context, size int, tickTime time.Durati
 		return nil, err
 	}
 	e, err := zookeeper.Start(ctx, zookeeper.Config{
-		Installation: found, Dir: p.cfg.WorkDir, Size: size, TickTime: tickTime, Host: Host, Port: p.onePort,
+		Installation: found, Dir: p.cfg.WorkDir, Size: size, TickTime: tickTime,
+		Reserve: p.Reserve, Within: p.within,
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.extra = append(p.extra, e.Close)
-	p.mu.Unlock()
-	return e, nil
+	members := e.Members()
+	for i, n := range members {
+		members[i] = p.networkedLocked(n)
+	}
+	return ensemble{e, members}, nil
 }
+
+// ensemble is a ZooKeeper whose members are the provider's.
+type ensemble struct {
+	*zookeeper.Ensemble
+	members []provider.Node
+}
+
+// Members implements provider.Ensemble.
+func (e ensemble) Members() []provider.Node { return e.members }
 
 // Kafka implements provider.Provider.
 func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, error) {
@@ -121,32 +181,28 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	if err != nil {
 		return nil, err
 	}
-	n, err := kafka.Start(ctx, kafka.Config{Installation: found, Kafka: k, Dir: filepath.Join(p.cfg.WorkDir, k.Name)})
+	within, err := p.within(k.Name)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	p.nodes = append(p.nodes, n)
-	p.mu.Unlock()
-	return n, nil
-}
-
-func (p *Provider) onePort() (uint16, error) {
-	_, ports, err := p.Reserve(context.Background(), "", 1)
+	n, err := kafka.Start(ctx, kafka.Config{Installation: found, Kafka: k, Dir: filepath.Join(p.cfg.WorkDir, k.Name), Within: within})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return ports[0], nil
+	return p.keep(n), nil
 }
 
 // Close implements provider.Provider: SIGTERM is not sent, since nothing that
 // is measured is left; every child is killed and waited for.
 func (p *Provider) Close(ctx context.Context) error {
 	p.mu.Lock()
-	nodes, extra := p.nodes, p.extra
-	p.nodes, p.extra = nil, nil
+	nodes, extra, lan := p.nodes, p.extra, p.lan
+	p.nodes, p.extra, p.lan = nil, nil, nil
 	p.mu.Unlock()
 	var errs []error
+	if lan != nil {
+		errs = append(errs, lan.endAgents())
+	}
 	for _, n := range nodes {
 		if n.Running() {
 			_, err := n.Signal(ctx, provider.Kill)
@@ -162,6 +218,9 @@ func (p *Provider) Close(ctx context.Context) error {
 	}
 	for _, end := range extra {
 		errs = append(errs, end(ctx))
+	}
+	if lan != nil {
+		errs = append(errs, lan.network.Close())
 	}
 	errs = append(errs, os.RemoveAll(p.cfg.WorkDir))
 	return errors.Join(errs...)

@@ -29,6 +29,10 @@ var ErrUnavailable = errors.New("not available here")
 type Provider interface {
 	// Name is process or docker.
 	Name() string
+	// Separate gives every node a network of its own, in which links can be
+	// cut: nodes and servers are Networked then. It is called before anything
+	// else or not at all. Its error says why that cannot be here.
+	Separate(ctx context.Context) error
 	// Reserve gives the host and ports where a node will listen, before it
 	// starts; both stay the node's own over every restart.
 	Reserve(ctx context.Context, node string, ports int) (host string, port []uint16, err error)

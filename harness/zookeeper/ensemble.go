@@ -22,11 +22,13 @@ type Config struct {
 	Size int
 	// TickTime is 2 s by default. Clients negotiate sessions of 2 to 20 ticks.
 	TickTime time.Duration
-	// Host is where the servers listen, 127.0.0.1 by default.
-	Host string
-	// Port reserves a free port of Host that stays the server's own; by default
-	// one is picked below the range of outgoing connections.
-	Port func() (uint16, error)
+	// Reserve gives the host and free ports where a server will listen, its own
+	// over every restart; by default they are on 127.0.0.1, below the range of
+	// outgoing connections.
+	Reserve func(ctx context.Context, server string, ports int) (host string, port []uint16, err error)
+	// Within gives where a server's process starts, see child.Process; nil
+	// starts all beside kbench.
+	Within func(server string) (func(start func() error) error, error)
 	// HeapMB bounds each server's heap, 2048 by default; a million znodes take
 	// some 500.
 	HeapMB int
@@ -45,14 +47,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Size == 0 {
 		c.Size = 1
 	}
-	if c.Host == "" {
-		c.Host = "127.0.0.1"
-	}
 	if c.HeapMB == 0 {
 		c.HeapMB = 2048
 	}
-	if c.Port == nil {
-		c.Port = newPorts(c.Host).next
+	if c.Reserve == nil {
+		c.Reserve = newPorts("127.0.0.1").reserve
+	}
+	if c.Within == nil {
+		c.Within = func(string) (func(func() error) error, error) { return nil, nil }
 	}
 	switch {
 	case c.Dir == "":
@@ -92,7 +94,7 @@ func Start(ctx context.Context, cfg Config) (*Ensemble, error) {
 }
 
 func (e *Ensemble) start(ctx context.Context, cfg Config) error {
-	if err := e.configure(cfg); err != nil {
+	if err := e.configure(ctx, cfg); err != nil {
 		return err
 	}
 	for _, s := range e.servers {
@@ -197,32 +199,30 @@ func (e *Ensemble) Close(ctx context.Context) error {
 }
 
 // configure reserves ports and writes every server's files.
-func (e *Ensemble) configure(cfg Config) error {
+func (e *Ensemble) configure(ctx context.Context, cfg Config) error {
 	var quorum strings.Builder
 	for i := range cfg.Size {
-		port, err := cfg.Port()
+		name := fmt.Sprintf("zookeeper-%d", i+1)
+		want := 1
+		if cfg.Size > 1 {
+			want = 3 // for clients, followers and elections
+		}
+		host, ports, err := cfg.Reserve(ctx, name, want)
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("zookeeper-%d", i+1)
 		s := &Server{
 			Process: child.New(name, filepath.Join(cfg.Dir, name, "pid")),
 			dir:     filepath.Join(cfg.Dir, name), java: cfg.Java,
-			addr: fmt.Sprintf("%s:%d", cfg.Host, port),
+			addr: fmt.Sprintf("%s:%d", host, ports[0]),
+		}
+		if s.Within, err = cfg.Within(name); err != nil {
+			return err
 		}
 		e.servers = append(e.servers, s)
-		if cfg.Size == 1 {
-			continue
+		if cfg.Size > 1 {
+			fmt.Fprintf(&quorum, "server.%d=%s:%d:%d\n", i+1, host, ports[1], ports[2])
 		}
-		peer, err := cfg.Port()
-		if err != nil {
-			return err
-		}
-		election, err := cfg.Port()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&quorum, "server.%d=%s:%d:%d\n", i+1, cfg.Host, peer, election)
 	}
 	for i, s := range e.servers {
 		if err := s.configure(cfg, i+1, quorum.String()); err != nil {

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -97,6 +98,18 @@ type ports struct {
 func newPorts(host string) *ports { return &ports{host, map[uint16]bool{}} }
 
 const portLow, portHigh = 16_000, 32_000
+
+// reserve gives n of them; the name of the server does not matter.
+func (p *ports) reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
+	out := make([]uint16, n)
+	for i := range out {
+		var err error
+		if out[i], err = p.next(); err != nil {
+			return "", nil, err
+		}
+	}
+	return p.host, out, nil
+}
 
 func (p *ports) next() (uint16, error) {
 	for range 2000 {

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"kbench/harness/netfault"
+	"kbench/harness/netfault/agent"
 	"kbench/harness/netns"
 )
 
 // The test binary plays the program in a namespace.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "netfault" {
-		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -35,7 +36,7 @@ type pipes struct {
 }
 
 // startAgents starts n agents, each in a namespace of its own on one switch.
-func startAgents(t *testing.T, n int) []*Client {
+func startAgents(t *testing.T, n int) []*agent.Client {
 	t.Helper()
 	if err := netns.Check(); err != nil {
 		if os.Getenv("KBENCH_REQUIRE_NETNS") != "" {
@@ -52,7 +53,7 @@ func startAgents(t *testing.T, n int) []*Client {
 			t.Error(err)
 		}
 	})
-	var out []*Client
+	var out []*agent.Client
 	for range n {
 		ns, err := s.Attach()
 		if err != nil {
@@ -67,7 +68,7 @@ func startAgents(t *testing.T, n int) []*Client {
 	return out
 }
 
-func startAgent(t *testing.T, ns *netns.Namespace) *Client {
+func startAgent(t *testing.T, ns *netns.Namespace) *agent.Client {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "netfault")
 	in, err := cmd.StdinPipe()
@@ -83,7 +84,7 @@ func startAgent(t *testing.T, ns *netns.Namespace) *Client {
 		t.Fatal(err)
 	}
 	_ = outW.Close()
-	c, err := Connect(t.Context(), pipes{outR, in})
+	c, err := agent.Connect(t.Context(), pipes{outR, in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func startAgent(t *testing.T, ns *netns.Namespace) *Client {
 	return c
 }
 
-func set(t *testing.T, c *Client, faults ...netfault.Fault) {
+func set(t *testing.T, c *agent.Client, faults ...netfault.Fault) {
 	t.Helper()
 	if err := c.Set(t.Context(), faults); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ var tokens int
 
 // passes counts how many of n datagrams get from one agent to another, waiting
 // for them as long as they come.
-func passes(t *testing.T, from, to *Client, n int) int {
+func passes(t *testing.T, from, to *agent.Client, n int) int {
 	t.Helper()
 	tokens++
 	token := fmt.Sprint("t", tokens)
@@ -131,7 +132,7 @@ func passes(t *testing.T, from, to *Client, n int) int {
 	return last
 }
 
-func connects(t *testing.T, from, to *Client) bool {
+func connects(t *testing.T, from, to *agent.Client) bool {
 	t.Helper()
 	_, err := from.Reach(t.Context(), to.Here(), 300*time.Millisecond)
 	return err == nil
@@ -285,7 +286,7 @@ func TestTheEndOfTheAgentHeals(t *testing.T) {
 	if !first.Gone() {
 		t.Error("a closed agent is not gone")
 	}
-	if err := first.Set(t.Context(), nil); !errors.Is(err, ErrGone) {
+	if err := first.Set(t.Context(), nil); !errors.Is(err, agent.ErrGone) {
 		t.Errorf("a call to it gives %v", err)
 	}
 	if second := startAgent(t, a); !connects(t, second, peer) {
@@ -299,7 +300,7 @@ func TestAnAgentThatCannotStartSaysWhy(t *testing.T) {
 		_, _ = io.WriteString(w, "no IPv4 address\n")
 		_ = w.Close()
 	}()
-	_, err := Connect(t.Context(), struct {
+	_, err := agent.Connect(t.Context(), struct {
 		io.Reader
 		io.WriteCloser
 	}{r, w})

@@ -1,9 +1,11 @@
 // Command node plays a kbench node in the tests of the docker provider: it
 // answers "boot N" on the port of its first broker, N being the times it has
-// been started on its data, and ends with code 0 on SIGTERM.
+// been started on its data, and ends with code 0 on SIGTERM. With the argument
+// netfault it is the network agent.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -11,6 +13,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"kbench/harness/netfault/agent"
 )
 
 func main() {
@@ -21,6 +25,9 @@ func main() {
 }
 
 func run() error {
+	if len(os.Args) == 2 && os.Args[1] == "netfault" {
+		return agent.Serve(context.Background(), os.Stdin, os.Stdout)
+	}
 	if len(os.Args) != 4 || os.Args[1] != "node" || os.Args[2] != "--config" {
 		return fmt.Errorf("arguments are %q", os.Args)
 	}
