@@ -63,8 +63,8 @@ func TestLargeRun(t *testing.T) {
 	}
 }
 
-// writeLarge writes a long run: two targets at six rungs for an hour each,
-// with histograms of a second each, thousands of events and a line of metrics
+// writeLarge writes a long run: two targets at six rungs for twenty minutes
+// each, with histograms of a second each, thousands of events and a line of metrics
 // of each node each second.
 func writeLarge(t *testing.T) string {
 	t.Helper()
@@ -79,7 +79,7 @@ func writeLarge(t *testing.T) string {
 		}
 	}
 	const (
-		seconds   = 3600
+		seconds   = 1200
 		intervals = 30
 		second    = int64(time.Second)
 	)
@@ -103,7 +103,7 @@ func writeLarge(t *testing.T) string {
 					}
 					log = append(log, results.Interval{Tag: tag, Start: from, End: from.Add(time.Second), Dist: r.Merged()})
 				}
-				// One log for each interval's worth of memory: an hour is too large.
+				// Ten logs, as of ten repeats.
 				if len(log) == cap(log)/10 {
 					must(w.Hlog(c.ID, results.HlogFigure("propagation", "propagation", k/(intervals/10)+1), log))
 					log = log[:0]
@@ -121,7 +121,7 @@ func writeLarge(t *testing.T) string {
 					e.Wall, e.Cell, e.Repeat, e.Workload, e.Trial = started, c.ID, 1, "controller-failover", trial
 					must(w.Event(e))
 				}
-				for k := range 20 {
+				for k := range 10 {
 					must(w.Event(results.Event{MonoNs: start + int64(k), Wall: started, Cell: c.ID, Repeat: 1, Workload: "controller-failover", Trial: trial, Kind: "note", Data: map[string]any{"detail": "something a reader should know"}}))
 				}
 				for _, metric := range []string{"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin", "recovery.controller.total"} {
