@@ -37,6 +37,10 @@ const (
 	cellUp              = 6 * time.Second
 	partitionsPerSecond = 5000
 	trialOverhead       = 3 * time.Second
+	// What JVMs take to start, and the brokers that leave and come back to warm
+	// them.
+	kafkaUp      = 15 * time.Second
+	kafkaWarmUps = 2
 )
 
 // estimate guesses how long a run takes, at least a minute.
@@ -52,8 +56,11 @@ func estimate(s *spec.Spec, cells []spec.Cell) time.Duration {
 func estimateCell(c spec.Cell) time.Duration {
 	took := cellUp + time.Duration(c.Config.Cluster.Partitions)*time.Second/partitionsPerSecond
 	detect := c.Config.KRaft.FetchTimeout
-	if c.Target == spec.ZK {
+	if c.Target.InZooKeeper() {
 		detect = c.Config.ZK.SessionTimeout
+	}
+	if c.Target.Kafka() != "" {
+		took += kafkaUp + kafkaWarmUps*(detect+trialOverhead)
 	}
 	for _, w := range c.Workloads {
 		took += w.Params.Duration + time.Duration(w.Params.Trials)*(detect+trialOverhead)
