@@ -207,6 +207,14 @@ func TestQuotas(t *testing.T) {
 	req.Entries = []kmsg.AlterClientQuotasRequestEntry{quotaEntry([]kmsg.AlterClientQuotasRequestEntryOp{{Key: "producer_byte_rate", Remove: true}}, "user", "a b")}
 	ask[*kmsg.AlterClientQuotasResponse](t, r.brokers[2].addr(), req)
 	eventually(t, "one is gone everywhere", func() bool { return describe(false) == 3 })
+	late := r.start(3, 0, nil)
+	eventually(t, "a broker that starts later has them", func() bool {
+		n := 0
+		for range late.Image().Access().Quotas() {
+			n++
+		}
+		return n == 3
+	})
 }
 
 func TestScramCredentials(t *testing.T) {

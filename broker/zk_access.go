@@ -56,23 +56,15 @@ func (p *zkPlane) changeAccess(f func(d *metadata.Delta) error) error {
 
 // loadAccess reads all of it.
 func (p *zkPlane) loadAccess(ctx context.Context, s *zk.Session) error {
-	resources, err := s.ACLResources(ctx)
+	bindings, err := s.AllACLs(ctx)
 	if err != nil {
 		return err
-	}
-	var bindings []access.Binding
-	for _, r := range resources {
-		b, err := s.ACLs(ctx, r)
-		if err != nil {
-			return err
-		}
-		bindings = append(bindings, b...)
 	}
 	found, err := s.Tokens(ctx)
 	if err != nil {
 		return err
 	}
-	entities, err := p.readEntities(ctx, s)
+	entities, err := s.Entities(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,54 +138,6 @@ func (p *zkPlane) loadEntity(ctx context.Context, s *zk.Session, entity string) 
 		return err
 	}
 	return p.changeAccess(func(d *metadata.Delta) error { return syncEntity(d, entity, values) })
-}
-
-// readEntities gives the configuration of all users, clients and addresses by
-// entity path.
-func (p *zkPlane) readEntities(ctx context.Context, s *zk.Session) (map[string]map[string]string, error) {
-	out := map[string]map[string]string{}
-	read := func(kind, name string) error {
-		values, err := s.ReadConfig(ctx, kind, name)
-		if err == nil && len(values) > 0 {
-			out[kind+"/"+name] = values
-		}
-		return err
-	}
-	for _, kind := range []string{zk.UserConfigs, zk.ClientConfigs, zk.IPConfigs} {
-		names, err := childrenOf(ctx, s, zk.ConfigPath+"/"+kind)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if err := read(kind, name); err != nil {
-				return nil, err
-			}
-			if kind != zk.UserConfigs {
-				continue
-			}
-			clients, err := childrenOf(ctx, s, zk.EntityConfigPath(kind, name)+"/"+zk.ClientConfigs)
-			if err != nil {
-				return nil, err
-			}
-			for _, c := range clients {
-				if err := read(kind, name+"/"+zk.ClientConfigs+"/"+c); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	return out, nil
-}
-
-func childrenOf(ctx context.Context, s *zk.Session, path string) ([]string, error) {
-	r := s.Do(ctx, zk.Children(path))
-	if errors.Is(r.Err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	if r.Err != nil {
-		return nil, fmt.Errorf("list %s: %w", path, r.Err)
-	}
-	return r.Children, nil
 }
 
 // quotaKeys are the configurations that are quotas, and whether they are whole

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"kbench/kafka/access"
 )
@@ -16,12 +17,7 @@ const maxACLTries = 50
 // EnsureAccessPaths creates the roots of ACLs and delegation tokens that are
 // missing.
 func (s *Session) EnsureAccessPaths(ctx context.Context) error {
-	for _, p := range []string{aclRoot, ACLChangesPath, extendedACLRoot, PrefixChangesPath, delegationTokensPath, TokenChangesPath} {
-		if err := s.ensure(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.ensureAll(ctx, []string{aclRoot, ACLChangesPath, extendedACLRoot, PrefixChangesPath, delegationTokensPath, TokenChangesPath})
 }
 
 // ACLs gives the bindings of a resource; nil where there is none.
@@ -43,24 +39,48 @@ func (s *Session) acls(ctx context.Context, r ACLResource) ([]access.Binding, in
 	return bindings, g.Version, err
 }
 
-// ACLResources lists the resources that have ACLs.
-func (s *Session) ACLResources(ctx context.Context) ([]ACLResource, error) {
-	var out []ACLResource
+// AllACLs gives the bindings of all resources.
+func (s *Session) AllACLs(ctx context.Context) ([]access.Binding, error) {
+	var parents []ACLResource // without a name
 	for _, pattern := range []access.PatternType{access.Literal, access.Prefixed} {
 		for t := access.Topic; t <= access.User; t++ {
-			r := s.Do(ctx, Children(ACLRoot(pattern)+"/"+t.String()))
-			if errors.Is(r.Err, ErrNoNode) {
-				continue
-			}
-			if r.Err != nil {
-				return nil, fmt.Errorf("zk: list ACLs of type %s: %w", t, r.Err)
-			}
-			for _, name := range r.Children {
-				out = append(out, ACLResource{t, name, pattern})
-			}
+			parents = append(parents, ACLResource{Type: t, Pattern: pattern})
 		}
 	}
-	return out, nil
+	names := make([][]string, len(parents))
+	err := s.readMany(ctx, len(parents), func(i int) Op { return Children(ACLRoot(parents[i].Pattern) + "/" + parents[i].Type.String()) },
+		func(i int, r Result) error { names[i] = r.Children; return nil })
+	if err != nil {
+		return nil, err
+	}
+	var resources []ACLResource
+	for i, p := range parents {
+		for _, name := range names[i] {
+			resources = append(resources, ACLResource{p.Type, name, p.Pattern})
+		}
+	}
+	bindings := make([][]access.Binding, len(resources))
+	err = s.readMany(ctx, len(resources), func(i int) Op { return Get(resources[i].Path()) }, func(i int, r Result) (err error) {
+		bindings[i], err = DecodeACLs(resources[i], r.Data)
+		return err
+	})
+	return slices.Concat(bindings...), err
+}
+
+// readMany reads n znodes and hands over those that are there.
+func (s *Session) readMany(ctx context.Context, n int, op func(i int) Op, take func(i int, r Result) error) error {
+	errs := make([]error, n)
+	err := s.Pipeline(ctx, n, op, func(i int, r Result) {
+		switch {
+		case errors.Is(r.Err, ErrNoNode):
+		case r.Err != nil:
+			o := op(i)
+			errs[i] = fmt.Errorf("zk: read %s: %w", o.path, r.Err)
+		default:
+			errs[i] = take(i, r)
+		}
+	})
+	return errors.Join(err, errors.Join(errs...))
 }
 
 // ChangeACLs makes change of what a resource's bindings are, as often as others
@@ -107,24 +127,63 @@ func (s *Session) writeACLs(ctx context.Context, r ACLResource, want []access.Bi
 
 // Tokens gives all delegation tokens.
 func (s *Session) Tokens(ctx context.Context) ([]Token, error) {
-	r := s.Do(ctx, Children(delegationTokensPath))
-	if errors.Is(r.Err, ErrNoNode) {
-		return nil, nil
+	var ids []string
+	err := s.readMany(ctx, 1, func(int) Op { return Children(delegationTokensPath) }, func(_ int, r Result) error { ids = r.Children; return nil })
+	if err != nil {
+		return nil, err
 	}
-	if r.Err != nil {
-		return nil, fmt.Errorf("zk: list delegation tokens: %w", r.Err)
-	}
+	found := make([]*Token, len(ids))
+	err = s.readMany(ctx, len(ids), func(i int) Op { return Get(TokenPath(ids[i])) }, func(i int, r Result) error {
+		t, err := DecodeToken(r.Data)
+		found[i] = &t
+		return err
+	})
 	var out []Token
-	for _, id := range r.Children {
-		t, found, err := s.Token(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			out = append(out, t)
+	for _, t := range found {
+		if t != nil {
+			out = append(out, *t)
 		}
 	}
-	return out, nil
+	return out, err
+}
+
+// Entities gives the configuration of all users, clients and addresses that
+// have any, by entity path: users/u, users/u/clients/c, clients/c, ips/i.
+func (s *Session) Entities(ctx context.Context) (map[string]map[string]string, error) {
+	children := func(parents []string, join string) ([]string, error) {
+		names := make([][]string, len(parents))
+		err := s.readMany(ctx, len(parents), func(i int) Op { return Children(ConfigPath + "/" + parents[i] + join) },
+			func(i int, r Result) error { names[i] = r.Children; return nil })
+		var paths []string
+		for i, p := range parents {
+			for _, n := range names[i] {
+				paths = append(paths, p+join+"/"+n)
+			}
+		}
+		return paths, err
+	}
+	paths, err := children([]string{UserConfigs, ClientConfigs, IPConfigs}, "")
+	if err != nil {
+		return nil, err
+	}
+	users := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !strings.HasPrefix(p, UserConfigs+"/") })
+	ofUsers, err := children(users, "/"+ClientConfigs)
+	if err != nil {
+		return nil, err
+	}
+	paths = append(paths, ofUsers...)
+	values := make([]map[string]string, len(paths))
+	err = s.readMany(ctx, len(paths), func(i int) Op { return Get(ConfigPath + "/" + paths[i]) }, func(i int, r Result) (err error) {
+		values[i], err = DecodeConfig(r.Data)
+		return err
+	})
+	out := map[string]map[string]string{}
+	for i, p := range paths {
+		if len(values[i]) > 0 {
+			out[p] = values[i]
+		}
+	}
+	return out, err
 }
 
 // Token gives one delegation token, false where there is none.

@@ -15,7 +15,21 @@ const maxRegisterTries = 10
 
 // EnsurePersistentPaths creates the roots of Kafka's layout that are missing.
 func (s *Session) EnsurePersistentPaths(ctx context.Context) error {
-	for _, p := range persistentPaths {
+	return s.ensureAll(ctx, persistentPaths)
+}
+
+// ensureAll creates the paths that are missing. It looks first: in a cluster
+// that has been up before, none is, and reads cost no write to a log.
+func (s *Session) ensureAll(ctx context.Context, paths []string) error {
+	there := make([]Result, len(paths))
+	err := s.Pipeline(ctx, len(paths), func(i int) Op { return Exists(paths[i]) }, func(i int, r Result) { there[i] = r })
+	if err != nil {
+		return err
+	}
+	for i, p := range paths {
+		if there[i].Err == nil && there[i].Exists {
+			continue
+		}
 		if err := s.ensure(ctx, p); err != nil {
 			return err
 		}
