@@ -18,7 +18,8 @@ import (
 
 const abLong = `Ab compares two sides in interleaved pairs on one machine, A B, B A, A B, each
 cell-run on a cluster of its own, and says in words which is faster. The sides
-are the specs BASE and VARIANT, or one spec and a variant that it declares.
+are the specs BASE and VARIANT, or one spec and a variant that it declares, or
+the two targets of one spec.
 
 The number of pairs is fixed beforehand and so is the primary metric, which
 alone decides; other metrics are shown with p-values corrected by Holm. A
@@ -46,16 +47,17 @@ type abFlags struct {
 func newAB() *cobra.Command {
 	var f abFlags
 	cmd := &cobra.Command{
-		Use:   "ab BASE VARIANT | ab SPEC --variant NAME | ab RUN",
+		Use:   "ab BASE VARIANT | ab SPEC [--variant NAME] | ab RUN",
 		Short: "Compare two sides in interleaved pairs",
 		Long:  abLong,
 		Example: `  kbench ab base.yaml linger-5ms.yaml --metric propagation.last --pairs 12
   kbench ab nightly.yaml --variant linger-5ms --partitions 10k
   kbench ab zk.yaml kraft.yaml --fail-if slower
+  kbench ab nightly.yaml --targets kafka-zk,zk
   kbench ab kbench-results/latest --format md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if n := len(args); n < 1 || n > 2 {
-				return badInput(fmt.Errorf("kbench ab takes two specs, or one with --variant, or a run folder, got %d; see `kbench ab --help`", n))
+				return badInput(fmt.Errorf("kbench ab takes two specs, or one with --variant or two targets, or a run folder, got %d; see `kbench ab --help`", n))
 			}
 			return nil
 		},

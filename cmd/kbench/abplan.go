@@ -48,7 +48,7 @@ func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPla
 	if p.where, err = findPlace(cmd.Context(), p.base.Spec, f.runFlags); err != nil {
 		return nil, err
 	}
-	if err := checkStore(p.variant.Spec, p.where); err != nil {
+	if err := errors.Join(checkStore(p.variant.Spec, p.where), checkKafka(p.variant.Spec)); err != nil {
 		return nil, err
 	}
 	c := &p.comparison
@@ -79,12 +79,13 @@ func (p *abPlan) sides(cmd *cobra.Command, f abFlags, args []string) error {
 		return errors.New("--variant names a variant of one spec, but there are two; name one")
 	case len(args) == 2:
 		return p.twoSpecs(cmd, f, args)
-	case f.variant == "":
-		return fmt.Errorf("%s has nothing to be compared with; name a second spec, --variant NAME, or a run folder", args[0])
 	}
 	s, err := loadSpec(cmd, f.runFlags, args)
 	if err != nil {
 		return err
+	}
+	if f.variant == "" {
+		return p.twoTargets(s, args[0])
 	}
 	p.base = harness.Side{Name: spec.BaseVariant, Spec: s}
 	p.variant = harness.Side{Name: f.variant, Spec: s}
@@ -114,6 +115,25 @@ func listed(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// twoTargets takes the two targets of one spec, the first one as the base.
+func (p *abPlan) twoTargets(s *spec.Spec, file string) error {
+	if len(s.Targets) != 2 {
+		return fmt.Errorf("%s has nothing to be compared with; name a second spec, --variant NAME, two targets, or a run folder", file)
+	}
+	p.base = harness.Side{Name: string(s.Targets[0]), Spec: s}
+	p.variant = harness.Side{Name: string(s.Targets[1]), Spec: s}
+	for _, c := range s.Cells() {
+		switch {
+		case c.Variant != spec.BaseVariant:
+		case c.Target == s.Targets[0]:
+			p.base.Cells = append(p.base.Cells, c)
+		default:
+			p.variant.Cells = append(p.variant.Cells, c)
+		}
+	}
+	return nil
 }
 
 // twoSpecs takes the cells without a variant of two files. The cells of the
