@@ -47,7 +47,7 @@ var plantedBugs = []planted{
 	},
 	{
 		name:       "double-vote",
-		edits:      []edit{{"election.go", "return m.voted.matches(candidate)", "return true"}},
+		edits:      []edit{{"election.go", "return m.voted.includes(candidate)", "return true"}},
 		invariants: []string{"VoteOncePerEpoch", "ElectionSafety"},
 	},
 	{

@@ -18,21 +18,32 @@ type ReplicaKey struct {
 // Voter is a member of the voter set.
 type Voter struct {
 	ReplicaKey
-	Endpoints []kafka.Endpoint // not read by the machine; the driver connects to them
+	Endpoints     []kafka.Endpoint // where it listens; the driver connects to them
+	KRaftVersions VersionRange     // that it supports
 }
 
 // Config is what a Machine is made of. Zero durations and sizes mean Kafka's
 // defaults. The machine keeps the slices and does not write to them.
 type Config struct {
 	NodeID      kafka.BrokerID // this node, 0 or above
-	DirectoryID kafka.UUID     // this node's metadata directory; zero where voters are static
+	DirectoryID kafka.UUID     // this node's metadata directory; zero in one that keeps no directory
 	ClusterID   string         // requests of another cluster are refused; empty accepts only requests without one
 
 	// Voters is the static voter set (kraft.version 0). The node is a voter if
-	// its id is in it, else an observer. At most MaxVoters.
+	// its id is in it, else an observer. At most MaxVoters. Empty where the log
+	// or its first snapshot has the voters, which count before these in any case
+	// (KIP-853).
 	Voters []Voter
+	// Endpoints is where this node listens as a controller, and Listener the
+	// name of the listener that controllers use among themselves;
+	// DefaultListener where empty.
+	Endpoints []kafka.Endpoint
+	Listener  string
+	// AutoJoin makes an observer ask to be a voter (KIP-853,
+	// controller.quorum.auto.join.enable). Controllers may have it, brokers not.
+	AutoJoin bool
 	// Bootstrap are the ids that a node without a leader fetches from, one at
-	// random each time. Empty means the voters. A driver that knows addresses
+	// random each time. Empty means the voters of the moment. A driver that knows addresses
 	// only uses ids below -1, as Kafka does.
 	Bootstrap []kafka.BrokerID
 
@@ -82,6 +93,7 @@ const (
 	DefaultObserverExpiry     = 300 * time.Second
 	DefaultMaxParked          = 10_000
 	DefaultMaxObservers       = 10_000
+	DefaultListener           = "CONTROLLER"
 )
 
 func (c Config) withDefaults() Config {
@@ -109,12 +121,8 @@ func (c Config) withDefaults() Config {
 	if c.MaxObservers == 0 {
 		c.MaxObservers = DefaultMaxObservers
 	}
-	if len(c.Bootstrap) == 0 {
-		for _, v := range c.Voters {
-			if v.ID != c.NodeID {
-				c.Bootstrap = append(c.Bootstrap, v.ID)
-			}
-		}
+	if c.Listener == "" {
+		c.Listener = DefaultListener
 	}
 	return c
 }
@@ -138,9 +146,6 @@ func (c *Config) validate() error {
 			fault("voter id %d is given twice", v.ID)
 		}
 		seen[v.ID] = true
-	}
-	if !seen[c.NodeID] && len(c.Bootstrap) == 0 {
-		fault("node %d is no voter and has no voter or bootstrap server to fetch from", c.NodeID)
 	}
 	for _, d := range []struct {
 		name string

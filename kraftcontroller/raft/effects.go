@@ -35,13 +35,16 @@ type LogOp interface{ logOp() }
 type LogTruncate struct{ To kafka.Offset }
 
 // LogAppend appends at the log end. On a leader it has one batch: either the
-// Records of an Append input, or, if LeaderChange is set, that control record
-// for the driver to encode. On a follower it has the batches and the Records
+// Records of an Append input, or, if LeaderChange or Changes is set, those
+// control records for the driver to encode, in this order. On a follower it has the batches and the Records
 // of a FetchResponse.
 type LogAppend struct {
 	Batches      []Batch
 	LeaderChange *LeaderChange
-	Records      any
+	// Changes are, on a leader, control records for the driver to encode: behind
+	// the LeaderChange, or in a batch of their own.
+	Changes []QuorumChange
+	Records any
 }
 
 // LeaderChange is the control record that opens an epoch in the log.
@@ -73,7 +76,7 @@ type Snapshot struct {
 // RequestFailed with this ID.
 type Send struct {
 	ID      uint64
-	To      kafka.BrokerID // a voter, or an id of Config.Bootstrap
+	To      kafka.BrokerID // a voter, the leader, an id of Config.Bootstrap, or the node of an APIVersionsRequest
 	Message Message
 }
 

@@ -94,14 +94,24 @@ func (m *Machine) pollNominee() {
 }
 
 // loseElection returns a Prospective to where it was, in the same epoch, and
-// makes a Candidate wait before the next try.
+// makes a Candidate wait before the next try: for the rest of its election
+// timeout, as Kafka does since 4.0, or for a back-off as before. A Prospective
+// that got too few answers tries again at once, one that was refused does not.
 func (m *Machine) loseElection() {
+	timedOut := m.now >= m.electionAt
 	switch {
-	case !m.nominee.prospect:
+	case !m.nominee.prospect && m.cfg.DisablePreVote:
 		m.nominee.lost = true
 		m.electionAt = m.now + m.electionBackoff()
+	case !m.nominee.prospect && timedOut:
+		m.campaign()
+	case !m.nominee.prospect:
+		m.nominee.lost = true
 	case m.leaderID != None && m.leaderID != m.cfg.NodeID:
 		m.enterFollower()
+	case timedOut:
+		m.leaderID = None
+		m.enterUnattached(0)
 	default:
 		m.leaderID = None
 		m.enterUnattached(m.randomElectionTimeout())
@@ -170,22 +180,18 @@ func (m *Machine) grantsVote(candidate ReplicaKey) bool {
 		return false
 	}
 	if m.voted.ID != None {
-		return m.voted.matches(candidate)
+		return m.voted.includes(candidate)
 	}
 	if m.leaderID != None {
 		return false
 	}
 	m.voted = candidate
 	if m.state == Prospective {
-		m.changeRole(Prospective) // persists the vote; the pre-vote goes on
+		m.enterNominee(Prospective) // persists the vote; the pre-vote begins anew
 		return true
 	}
 	m.enterUnattached(m.randomElectionTimeout())
 	return true
-}
-
-func (k ReplicaKey) matches(o ReplicaKey) bool {
-	return k.ID == o.ID && (k.DirectoryID == o.DirectoryID || k.DirectoryID.IsZero() || o.DirectoryID.IsZero())
 }
 
 func (m *Machine) handleVoteResponse(from kafka.BrokerID, r VoteResponse) bool {

@@ -49,7 +49,7 @@ func TestEpochLog(t *testing.T) {
 				count := rapid.IntRange(1, 3).Draw(t, "count")
 				epoch := n.last() + kafka.LeaderEpoch(rapid.IntRange(0, 2).Draw(t, "epoch"))
 				base := kafka.Offset(len(n.epochs))
-				b := Batch{base, base + kafka.Offset(count) - 1, epoch}
+				b := Batch{base, base + kafka.Offset(count) - 1, epoch, nil}
 				if err := l.accepts([]Batch{b}, epoch); err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +111,7 @@ func TestTruncationMeets(t *testing.T) {
 			l, _ := newEpochLog(Persisted{})
 			var all []int
 			add := func(e int) {
-				l.append(Batch{l.end, l.end, kafka.LeaderEpoch(e)})
+				l.append(Batch{l.end, l.end, kafka.LeaderEpoch(e), nil})
 				all = append(all, e)
 			}
 			for i := range common {

@@ -14,6 +14,8 @@ type following struct {
 	// fetched is durable: a slow disk of ours is not a dead leader.
 	awaitsFlush bool
 	snapshot    *fetchingSnapshot
+	updateAt    time.Duration // when to look whether the voter set is right about this node
+	updated     bool          // the leader of static voters knows what this one supports
 }
 
 func (m *Machine) resetFetchTimeout() {
@@ -29,6 +31,7 @@ func (m *Machine) pollFollower() {
 	switch {
 	case m.mayCampaign() && late:
 		m.campaign()
+	case m.pollVoterSet():
 	case m.follow.snapshot != nil:
 		m.pollSnapshot()
 	case !m.isVoter && (late || m.peerOf(m.leaderID).retryAt > m.now):
@@ -107,6 +110,7 @@ func (m *Machine) handleFetchResponse(r FetchResponse) bool {
 func (m *Machine) appendFetched(r FetchResponse) {
 	for _, b := range r.Batches {
 		m.log.append(b)
+		m.changeQuorum(b.Changes)
 	}
 	m.eff.Log = append(m.eff.Log, LogAppend{Batches: r.Batches, Records: r.Records})
 }

@@ -27,6 +27,9 @@ func formatEffects(b *strings.Builder, fx Effects) {
 			if c := op.LeaderChange; c != nil {
 				what = fmt.Sprintf("LeaderChange leader=%d voters=%v granting=%v", c.LeaderID, keys(c.Voters), keys(c.GrantingVoters))
 			}
+			if len(op.Changes) > 0 {
+				what = strings.TrimPrefix(what+formatChanges(op.Changes), "<nil> ")
+			}
 			p("append%s %s", formatBatches(op.Batches), what)
 		}
 	}
@@ -79,6 +82,36 @@ func keys(ks []ReplicaKey) string {
 		ids[i] = fmt.Sprint(k.ID)
 	}
 	return "[" + strings.Join(ids, " ") + "]"
+}
+
+func formatChanges(cs []QuorumChange) string {
+	var b strings.Builder
+	for _, c := range cs {
+		fmt.Fprintf(&b, " %d:", c.Offset)
+		if c.KRaftVersion != Unchanged {
+			fmt.Fprintf(&b, " kraft.version=%d", c.KRaftVersion)
+		}
+		if c.Voters != nil {
+			fmt.Fprintf(&b, " voters=[%s]", formatVoters(c.Voters))
+		}
+	}
+	return b.String()
+}
+
+// formatVoters gives id and first byte of the directory, and where it listens
+// if that is not the port of the story.
+func formatVoters(vs []Voter) string {
+	var out []string
+	for _, v := range vs {
+		s := fmt.Sprintf("%d/%d", v.ID, v.DirectoryID[0])
+		for _, e := range v.Endpoints {
+			if e.Port != storyPort {
+				s += fmt.Sprintf(":%d", e.Port)
+			}
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
 }
 
 func formatBatches(bs []Batch) string {
@@ -150,6 +183,34 @@ func formatMessage(m Message) string {
 			}
 		}
 		return s
+	}
+	return formatVoterMessage(m)
+}
+
+func formatVoterMessage(m Message) string {
+	code := func(c kafka.ErrorCode) string {
+		if c == kafka.None {
+			return "NONE"
+		}
+		return c.String()
+	}
+	switch m := m.(type) {
+	case APIVersionsRequest:
+		return "ApiVersions"
+	case AddVoterRequest:
+		return "AddRaftVoter " + formatVoters([]Voter{m.Voter})
+	case AddVoterResponse:
+		return "AddRaftVoter: " + code(m.Error)
+	case RemoveVoterRequest:
+		return "RemoveRaftVoter " + formatVoters([]Voter{{ReplicaKey: m.Voter}})
+	case RemoveVoterResponse:
+		return "RemoveRaftVoter: " + code(m.Error)
+	case UpdateVoterRequest:
+		return fmt.Sprintf("UpdateRaftVoter epoch=%d %s", m.CurrentLeaderEpoch, formatVoters([]Voter{m.Voter}))
+	case UpdateVoterResponse:
+		return "UpdateRaftVoter: " + head(kafka.None, m.Error, m.LeaderID, m.LeaderEpoch)
+	case UpgradeResponse:
+		return strings.TrimSuffix("upgrade: "+code(m.Error)+" "+m.Text, " ")
 	}
 	return fmt.Sprintf("%T", m)
 }

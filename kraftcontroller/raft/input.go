@@ -68,7 +68,10 @@ type LogStartMoved struct{ Offset kafka.Offset }
 
 // SnapshotInstalled answers a Snapshot effect with Done set: the fetched
 // snapshot is durable, the log is emptied and starts and ends at ID.EndOffset.
-type SnapshotInstalled struct{ ID SnapshotID }
+type SnapshotInstalled struct {
+	ID     SnapshotID
+	Quorum Quorum // what it says of the quorum
+}
 
 func (Tick) input()              {}
 func (Request) input()           {}

@@ -17,6 +17,9 @@ type leadership struct {
 	voters     []progress    // as Machine.voters
 	observers  []progress    // by key
 	parked     []parked      // in order of arrival
+	change     *voterChange  // that is worked on, nil for none
+	updated    []Voter       // static voters, with what they told since
+	mustResign bool          // the removal of this node from the voters is committed
 }
 
 // progress is what a leader knows of a replica.
@@ -51,13 +54,35 @@ func (m *Machine) becomeLeader() {
 	m.retries = 0
 	m.leaderID = m.cfg.NodeID
 	m.changeRole(Leader)
-	b := Batch{BaseOffset: m.log.end, LastOffset: m.log.end, Epoch: m.epoch}
-	m.appendBatch(b, LogAppend{LeaderChange: &change})
+	b := Batch{BaseOffset: m.log.end, Epoch: m.epoch, Changes: m.firstChanges()}
+	b.LastOffset = b.BaseOffset + kafka.Offset(len(b.Changes))
+	m.appendBatch(b, LogAppend{LeaderChange: &change, Changes: b.Changes})
+}
+
+// firstChanges are what goes into the log with the LeaderChange: the voters,
+// where only the snapshot of formatting has them, so that they are replicated,
+// or where they are wrong about the leader itself.
+func (m *Machine) firstChanges() []QuorumChange {
+	last := m.history[len(m.history)-1]
+	self := m.selfVoter()
+	if m.kraftVersion == 0 {
+		m.lead.updated, _ = replaceVoter(m.voters, self, false)
+		return nil
+	}
+	if last.offset >= 0 && !m.needsUpdate() {
+		return nil
+	}
+	voters, _ := replaceVoter(m.voters, self, true)
+	return []QuorumChange{
+		{Offset: m.log.end + 1, KRaftVersion: m.kraftVersion},
+		{Offset: m.log.end + 2, KRaftVersion: Unchanged, Voters: voters},
+	}
 }
 
 func (m *Machine) appendBatch(b Batch, op LogAppend) {
 	op.Batches = []Batch{b}
 	m.log.append(b)
+	m.changeQuorum(b.Changes)
 	m.eff.Log = append(m.eff.Log, op)
 	m.wakeParked(func(parked) bool { return true })
 }
@@ -78,9 +103,12 @@ func (m *Machine) handleAppend(a Append) {
 }
 
 func (m *Machine) pollLeader() {
-	if m.now >= m.quorumBy() {
+	if m.now >= m.quorumBy() || m.lead.mustResign {
 		m.resign()
 		return
+	}
+	if c := m.lead.change; c != nil && m.now >= c.until {
+		m.endChange(kafka.RequestTimedOut, "")
 	}
 	m.expireParked()
 	// A fetch tells the leader all that an answer to BeginQuorumEpoch would, so
@@ -107,6 +135,9 @@ func (m *Machine) leaderDeadline() time.Duration {
 	}
 	for i := range m.lead.parked {
 		d = min(d, m.lead.parked[i].until)
+	}
+	if m.lead.change != nil {
+		d = min(d, m.lead.change.until)
 	}
 	return d
 }
@@ -152,6 +183,7 @@ func (m *Machine) advanceHighWatermark() {
 	}
 	m.lead.hw = hw
 	m.hw = max(m.hw, hw)
+	m.changeCommitted()
 	if m.cfg.HWPush {
 		m.wakeParked(func(p parked) bool { return p.wantsHighWatermark(hw) })
 	}
@@ -183,7 +215,7 @@ func (m *Machine) track(k ReplicaKey, offset kafka.Offset) {
 // observer; nil where there are too many.
 func (m *Machine) progressOf(k ReplicaKey) (p *progress, isVoter bool) {
 	for i, v := range m.voters {
-		if v.matches(k) {
+		if v.includes(k) {
 			return &m.lead.voters[i], true
 		}
 	}
@@ -199,6 +231,33 @@ func (m *Machine) progressOf(k ReplicaKey) (p *progress, isVoter bool) {
 		m.lead.observers = slices.Insert(m.lead.observers, i, newProgress(k))
 	}
 	return &m.lead.observers[i], false
+}
+
+// adoptVoters gives each voter of a new set its progress, as far as it is known,
+// and makes observers of those that are voters no more.
+func (m *Machine) adoptVoters() {
+	old := m.lead.voters
+	m.lead.voters = make([]progress, 0, len(m.voters))
+	for _, v := range m.voters {
+		p := newProgress(v.ReplicaKey)
+		if i := slices.IndexFunc(old, func(p progress) bool { return v.includes(p.key) || p.key.includes(v.ReplicaKey) }); i >= 0 {
+			p = old[i]
+			p.key = v.ReplicaKey
+			old = slices.Delete(slices.Clone(old), i, i+1)
+		} else if i := slices.IndexFunc(m.lead.observers, func(p progress) bool { return v.includes(p.key) }); i >= 0 {
+			p = m.lead.observers[i]
+			m.lead.observers = slices.Delete(m.lead.observers, i, i+1)
+		}
+		m.lead.voters = append(m.lead.voters, p)
+	}
+	for _, p := range old {
+		if p.key.ID == m.cfg.NodeID {
+			continue
+		}
+		if i, found := slices.BinarySearchFunc(m.lead.observers, p.key, func(p progress, k ReplicaKey) int { return compareKeys(p.key, k) }); !found {
+			m.lead.observers = slices.Insert(m.lead.observers, i, p)
+		}
+	}
 }
 
 func (m *Machine) isExpired(p progress) bool { return m.now-p.fetchedAt >= m.cfg.ObserverExpiry }

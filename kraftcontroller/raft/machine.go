@@ -1,7 +1,6 @@
 package raft
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -26,7 +25,8 @@ import (
 //	               Prospective  the election is lost or timed out and the back-off passed (Candidate without pre-vote)
 //	Leader      => Unattached   a higher epoch is seen
 //	               Follower     a leader of a higher epoch is seen
-//	               Resigned     Resign, Shutdown, or no majority fetched for 1.5 fetch timeouts
+//	               Resigned     Resign, Shutdown, no majority fetched for 1.5 fetch timeouts, or
+//	                            the removal of this node from the voters is committed
 //	Resigned    => Unattached   a higher epoch is seen, or the election timeout passed
 //	               Follower     a leader of a higher epoch is seen
 //	Follower    => Unattached   a higher epoch is seen
@@ -37,10 +37,12 @@ import (
 // stopped starts as Resigned, so that it neither votes nor appends again in
 // that epoch; one that was candidate starts as Candidate of the same epoch.
 type Machine struct {
-	cfg     Config
-	rng     *rand.Rand
-	voters  []Voter // by id
-	isVoter bool
+	cfg          Config
+	rng          *rand.Rand
+	history      []membership // never empty; the last one counts
+	voters       []Voter      // by id
+	kraftVersion int16
+	isVoter      bool
 
 	now     time.Duration
 	started bool
@@ -106,8 +108,11 @@ func New(cfg Config, p Persisted) (*Machine, error) {
 		epoch: p.QuorumState.LeaderEpoch, leaderID: p.QuorumState.LeaderID, voted: p.QuorumState.VotedKey,
 		durable: p.QuorumState,
 	}
-	m.voters = slices.SortedFunc(slices.Values(cfg.Voters), func(a, b Voter) int { return cmp.Compare(a.ID, b.ID) })
-	m.isVoter = slices.ContainsFunc(m.voters, func(v Voter) bool { return v.ID == cfg.NodeID })
+	m.history = newMembership(cfg.Voters, p)
+	m.useQuorum()
+	if err := m.checkQuorum(); err != nil {
+		return nil, err
+	}
 	if !log.snapshot.IsBootstrap() {
 		m.hw = log.snapshot.EndOffset // what a snapshot holds is committed
 	}
@@ -154,9 +159,11 @@ func (m *Machine) start() {
 	switch {
 	case m.leaderID == m.cfg.NodeID && m.isVoter:
 		m.enterResigned(nil)
-	case m.leaderID != None && m.leaderID != m.cfg.NodeID:
+	case m.leaderID != None && m.leaderID != m.cfg.NodeID && slices.ContainsFunc(m.voters, func(v Voter) bool { return v.ID == m.leaderID }):
 		m.enterFollower()
-	case m.voted.ID == m.cfg.NodeID && m.isVoter:
+	case m.leaderID != None && m.leaderID != m.cfg.NodeID:
+		m.enterUnattached(m.randomElectionTimeout()) // of which nothing is known, not where it listens
+	case m.voted.includes(m.self()) && m.isVoter:
 		m.enterNominee(Candidate)
 	default:
 		m.leaderID = None
@@ -179,6 +186,7 @@ func (m *Machine) handle(in Input) {
 	case RequestFailed:
 		if p := m.answered(in.ID); p != nil {
 			m.fail(p)
+			m.handleAPIVersions(p.id, APIVersionsResponse{Error: kafka.BrokerNotAvailable})
 		}
 	case Append:
 		m.handleAppend(in)
@@ -195,7 +203,7 @@ func (m *Machine) handle(in Input) {
 	case LogStartMoved:
 		m.handleLogStartMoved(in.Offset)
 	case SnapshotInstalled:
-		m.handleSnapshotInstalled(in.ID)
+		m.handleSnapshotInstalled(in.ID, in.Quorum)
 	default:
 		m.fatal("input %T is unknown to the machine", in)
 	}
@@ -232,7 +240,7 @@ func (m *Machine) deadline() time.Duration {
 	d := m.peerDeadline()
 	switch m.state {
 	case Unattached, Prospective, Candidate, Resigned:
-		if m.mayCampaign() {
+		if m.mayCampaign() || m.state == Resigned && m.mayLeaveResigned() {
 			d = min(d, m.electionAt)
 		}
 	case Leader:
@@ -240,6 +248,9 @@ func (m *Machine) deadline() time.Duration {
 	case Follower:
 		if m.mayCampaign() || (!m.isVoter && m.follow.fetchBy > m.now) {
 			d = min(d, m.follow.fetchBy)
+		}
+		if m.follow.updateAt > m.now && m.voterSetMessage() != nil {
+			d = min(d, m.follow.updateAt)
 		}
 	}
 	if m.leaving {
@@ -274,6 +285,7 @@ func (m *Machine) handleFlushDone(seq uint64) {
 
 func (m *Machine) truncate(to kafka.Offset) {
 	m.log.truncate(to)
+	m.truncateQuorum(to)
 	m.flushed = min(m.flushed, to)
 	m.flush.end = min(m.flush.end, to)
 	m.eff.Log = append(m.eff.Log, LogTruncate{to})
@@ -311,9 +323,6 @@ func (m *Machine) LogStart() kafka.Offset { return m.log.start }
 
 // LogEnd gives the log end offset.
 func (m *Machine) LogEnd() kafka.Offset { return m.log.end }
-
-// Voters gives the voter set, by id. The caller must not write to it.
-func (m *Machine) Voters() []Voter { return m.voters }
 
 func (m *Machine) isOnlyVoter() bool { return m.isVoter && len(m.voters) == 1 }
 

@@ -35,6 +35,74 @@ type VoteResponse struct {
 	Granted               bool
 }
 
+// AddVoterRequest is AddRaftVoter (80).
+type AddVoterRequest struct {
+	ClusterID *string
+	Timeout   time.Duration // not read, as by Kafka 4.4: the request timeout counts
+	Voter     Voter         // with endpoints
+	// AckWhenCommitted makes the answer wait until the change is committed (v1;
+	// so does v0), instead of until it is appended.
+	AckWhenCommitted bool
+}
+
+// AddVoterResponse answers AddVoterRequest.
+type AddVoterResponse struct {
+	Error kafka.ErrorCode
+	Text  string // of the error, empty for none
+}
+
+// RemoveVoterRequest is RemoveRaftVoter (81).
+type RemoveVoterRequest struct {
+	ClusterID *string
+	Voter     ReplicaKey
+}
+
+// RemoveVoterResponse answers RemoveVoterRequest, when the change is committed.
+type RemoveVoterResponse struct {
+	Error kafka.ErrorCode
+	Text  string
+}
+
+// UpdateVoterRequest is UpdateRaftVoter (82).
+type UpdateVoterRequest struct {
+	ClusterID          *string
+	CurrentLeaderEpoch kafka.LeaderEpoch
+	Voter              Voter
+}
+
+// UpdateVoterResponse answers UpdateVoterRequest.
+type UpdateVoterResponse struct {
+	Error       kafka.ErrorCode
+	LeaderID    kafka.BrokerID
+	LeaderEpoch kafka.LeaderEpoch
+}
+
+// APIVersionsRequest is ApiVersions (18), to a node that is to be a voter and
+// listens at Endpoints.
+type APIVersionsRequest struct{ Endpoints []kafka.Endpoint }
+
+// APIVersionsResponse is what its answer says of kraft.version: 0 to 0 where it
+// does not name the feature.
+type APIVersionsResponse struct {
+	Error         kafka.ErrorCode
+	KRaftVersions VersionRange
+}
+
+// UpgradeRequest asks the leader of Epoch to finalize a level of kraft.version.
+// It comes from the controller of this node, not from the network.
+type UpgradeRequest struct {
+	Epoch        kafka.LeaderEpoch
+	KRaftVersion int16
+	ValidateOnly bool
+}
+
+// UpgradeResponse answers UpgradeRequest; the change is appended then, not yet
+// committed.
+type UpgradeResponse struct {
+	Error kafka.ErrorCode
+	Text  string
+}
+
 // BeginQuorumEpochRequest is BeginQuorumEpoch (53): the leader tells a voter
 // that it was elected. The driver adds the leader's endpoints.
 type BeginQuorumEpochRequest struct {
@@ -127,6 +195,7 @@ type Batch struct {
 	BaseOffset kafka.Offset // of the first record
 	LastOffset kafka.Offset // of the last record, inclusive
 	Epoch      kafka.LeaderEpoch
+	Changes    []QuorumChange // what its control records change of the quorum
 }
 
 // FetchSnapshotRequest is FetchSnapshot (59): bytes of a snapshot from
@@ -191,3 +260,13 @@ func (FetchSnapshotRequest) message()     {}
 func (FetchSnapshotResponse) message()    {}
 func (DescribeQuorumRequest) message()    {}
 func (DescribeQuorumResponse) message()   {}
+func (AddVoterRequest) message()          {}
+func (AddVoterResponse) message()         {}
+func (RemoveVoterRequest) message()       {}
+func (RemoveVoterResponse) message()      {}
+func (UpdateVoterRequest) message()       {}
+func (UpdateVoterResponse) message()      {}
+func (APIVersionsRequest) message()       {}
+func (APIVersionsResponse) message()      {}
+func (UpgradeRequest) message()           {}
+func (UpgradeResponse) message()          {}

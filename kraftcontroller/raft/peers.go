@@ -84,11 +84,28 @@ func (m *Machine) peerDeadline() time.Duration {
 	return d
 }
 
+// bootstrap yields the servers that a node without a leader may ask.
+func (m *Machine) bootstrap(yield func(kafka.BrokerID) bool) {
+	for _, b := range m.cfg.Bootstrap {
+		if !yield(b) {
+			return
+		}
+	}
+	if len(m.cfg.Bootstrap) > 0 {
+		return
+	}
+	for _, v := range m.voters {
+		if !yield(v.ID) {
+			return
+		}
+	}
+}
+
 // anyBootstrap picks a bootstrap server that can be asked now, at random; ok
 // is false if none can or one is being asked already.
 func (m *Machine) anyBootstrap() (id kafka.BrokerID, ok bool) {
 	ready := m.scratchIDs[:0]
-	for _, b := range m.cfg.Bootstrap {
+	for b := range m.bootstrap {
 		p := m.peerOf(b)
 		if p.sent != 0 {
 			return 0, false

@@ -52,4 +52,10 @@ type Persisted struct {
 	// EndOffset is in [LogStart, LogEnd]: a driver whose log ends before it, as
 	// after a crash between the two, starts the log anew behind it.
 	Snapshot SnapshotID
+	// Quorum is what the snapshot says, also the one that formatting wrote (0-0);
+	// zero where it says nothing, and the voters are those of the Config.
+	Quorum Quorum
+	// Changes are the control records of the log that change the quorum, in
+	// order.
+	Changes []QuorumChange
 }

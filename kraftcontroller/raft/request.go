@@ -17,6 +17,14 @@ func (m *Machine) handleRequest(id uint64, msg Message) {
 		m.reply(id, m.handleFetchSnapshot(r))
 	case DescribeQuorumRequest:
 		m.reply(id, m.describe())
+	case AddVoterRequest:
+		m.handleAddVoter(id, r)
+	case RemoveVoterRequest:
+		m.handleRemoveVoter(id, r)
+	case UpdateVoterRequest:
+		m.reply(id, m.handleUpdateVoter(r))
+	case UpgradeRequest:
+		m.reply(id, m.handleUpgrade(r))
 	default:
 		m.fatal("request %d: %T is not a request", id, msg)
 	}
@@ -45,6 +53,14 @@ func (m *Machine) handleResponse(id uint64, msg Message) {
 		ok = m.handleFetchResponse(r)
 	case FetchSnapshotResponse:
 		ok = m.handleFetchSnapshotResponse(r)
+	case APIVersionsResponse:
+		ok = m.handleAPIVersions(to, r)
+	case UpdateVoterResponse:
+		ok = m.handleUpdateVoterResponse(r)
+	case AddVoterResponse:
+		ok = m.handleJoinResponse(r.Error)
+	case RemoveVoterResponse:
+		ok = m.handleJoinResponse(r.Error)
 	default:
 		m.fatal("response %d from node %d: %T is not a response", id, to, msg)
 	}
@@ -116,7 +132,7 @@ func (m *Machine) clusterID() *string {
 // isAddressed reports whether a request for voter is for this node; version 0
 // names none.
 func (m *Machine) isAddressed(voter ReplicaKey) bool {
-	return voter.ID == None || voter.matches(m.self())
+	return voter.ID == None || voter.includes(m.self())
 }
 
 // handleBegin answers BeginQuorumEpoch: INCONSISTENT_CLUSTER_ID,

@@ -36,9 +36,9 @@ func (m *Machine) enterResigned(successors []ReplicaKey) {
 }
 
 func (m *Machine) pollResigned() {
-	if m.mayCampaign() && m.now >= m.electionAt {
+	if m.now >= m.electionAt && m.mayLeaveResigned() {
 		// Nobody took over. This node must not lead or vote in this epoch again.
-		if m.cfg.DisablePreVote {
+		if m.cfg.DisablePreVote && m.isVoter {
 			m.campaign()
 		} else {
 			m.becomeUnattached(m.epoch + 1)
@@ -51,6 +51,10 @@ func (m *Machine) pollResigned() {
 		}
 	}
 }
+
+// mayLeaveResigned reports whether the election timeout ends the resignation: a
+// node that was removed from the voters goes on as an observer.
+func (m *Machine) mayLeaveResigned() bool { return !m.leaving && m.installing == SnapshotID{} }
 
 func (m *Machine) handleEndResponse(from kafka.BrokerID, r EndQuorumEpochResponse) bool {
 	if handled, ok := m.handleCommon(r.Error, r.PartitionError, r.LeaderID, r.LeaderEpoch); handled {
@@ -90,13 +94,17 @@ func (m *Machine) handleEnd(r EndQuorumEpochRequest) EndQuorumEpochResponse {
 
 // successorBackoff is how long this node waits before it campaigns after
 // EndQuorumEpoch, by its place among the successors: 0 for the first, or where
-// it is not listed; then ElectionBackoffMax/2^(n-1), doubled for every place.
+// none is named; then ElectionBackoffMax/2^(n-1), doubled for every place; all
+// of it where others are named.
 func (m *Machine) successorBackoff(successors []ReplicaKey) time.Duration {
-	place := slices.IndexFunc(successors, func(k ReplicaKey) bool { return k.matches(m.self()) })
-	if place <= 0 {
-		return 0
-	}
 	limit := m.cfg.ElectionBackoffMax
+	place := slices.IndexFunc(successors, func(k ReplicaKey) bool { return k.includes(m.self()) })
+	switch {
+	case place == 0 || len(successors) == 0:
+		return 0
+	case place < 0:
+		return limit
+	}
 	step := limit >> min(len(successors)-1, 62)
 	return min(limit, step<<min(place-1, 20))
 }

@@ -61,13 +61,15 @@ func (m *Machine) handleFetchSnapshotResponse(r FetchSnapshotResponse) bool {
 	return true
 }
 
-func (m *Machine) handleSnapshotInstalled(id SnapshotID) {
+func (m *Machine) handleSnapshotInstalled(id SnapshotID, q Quorum) {
 	if id != m.installing || id == (SnapshotID{}) {
 		m.fatal("snapshot %d-%d was installed, but the machine asked for %d-%d", id.EndOffset, id.Epoch, m.installing.EndOffset, m.installing.Epoch)
 		return
 	}
 	m.installing = SnapshotID{}
 	m.log.reset(id)
+	m.history = newMembership(m.cfg.Voters, Persisted{Snapshot: id, Quorum: q})
+	m.useQuorum()
 	m.flushed, m.flush.end = id.EndOffset, id.EndOffset
 	m.hw = max(m.hw, id.EndOffset)
 	if m.state == Follower {
@@ -86,6 +88,7 @@ func (m *Machine) handleSnapshotTaken(id SnapshotID) {
 	}
 	if id.EndOffset > m.log.snapshot.EndOffset {
 		m.log.snapshot = id
+		m.forgetQuorums(id.EndOffset)
 	}
 }
 
@@ -127,7 +130,7 @@ func (m *Machine) handleFetchSnapshot(r FetchSnapshotRequest) FetchSnapshotRespo
 // signOfLife counts a voter that fetches a snapshot as one that fetches.
 func (m *Machine) signOfLife(k ReplicaKey) {
 	for i, v := range m.voters {
-		if v.matches(k) {
+		if v.includes(k) && v.ID != m.cfg.NodeID {
 			m.lead.voters[i].fetchedAt = m.now
 		}
 	}

@@ -75,7 +75,9 @@ func (s *story) command() string {
 	case "log-start":
 		s.step(LogStartMoved{kafka.Offset(s.int("offset", 0))})
 	case "installed":
-		s.step(SnapshotInstalled{s.id("id")})
+		s.step(SnapshotInstalled{s.id("id"), Quorum{KRaftVersion: int16(s.int("kraft", 0)), Voters: s.voters("quorum")}})
+	case "quorum":
+		fmt.Fprintf(&s.out, "kraft.version=%d voters=[%s]\n", s.m.Quorum().KRaftVersion, formatVoters(s.m.Quorum().Voters))
 	case "state":
 		fmt.Fprintf(&s.out, "%s log=[%d,%d) hw=%d now=%v deadline=%v\n", formatRole(s.m.Role()), s.m.LogStart(), s.m.LogEnd(), s.m.HighWatermark(), s.now, s.until())
 	default:
@@ -99,12 +101,25 @@ func (s *story) start() string {
 	for _, v := range s.list("voters") {
 		cfg.Voters = append(cfg.Voters, Voter{ReplicaKey: ReplicaKey{ID: kafka.BrokerID(v)}})
 	}
+	cfg.FetchTimeout = s.duration("fetch-timeout", cfg.FetchTimeout)
+	cfg.DirectoryID = kafka.UUID{byte(s.int("dir", 0))}
+	cfg.AutoJoin = s.d.HasArg("auto-join")
+	cfg.Endpoints = endpoints(s.int("port", storyPort))
+	for _, v := range s.list("bootstrap") {
+		cfg.Bootstrap = append(cfg.Bootstrap, kafka.BrokerID(v))
+	}
 	p := Persisted{QuorumState: QuorumState{
 		LeaderID: kafka.BrokerID(s.int("leader", -1)), LeaderEpoch: kafka.LeaderEpoch(s.int("epoch", 0)),
 		VotedKey: ReplicaKey{ID: kafka.BrokerID(s.int("voted", -1))},
 	}}
 	p.LogStart, p.StartEpoch = kafka.Offset(s.int("start", 0)), kafka.LeaderEpoch(s.int("start-epoch", 0))
 	p.Snapshot = s.id("snapshot")
+	if s.d.HasArg("kraft") { // what formatting wrote, or the snapshot
+		p.Quorum = Quorum{KRaftVersion: int16(s.int("kraft", 0)), Voters: s.voters("quorum")}
+	}
+	if s.d.HasArg("log-quorum") {
+		p.Changes = []QuorumChange{{Offset: 1, KRaftVersion: 1}, {Offset: 2, KRaftVersion: Unchanged, Voters: s.voters("log-quorum")}}
+	}
 	p.LogEnd = p.LogStart
 	for _, e := range s.list("log") { // one epoch per record
 		if n := len(p.Epochs); n == 0 || p.Epochs[n-1].Epoch != kafka.LeaderEpoch(e) {
@@ -174,7 +189,7 @@ func (s *story) request() Message {
 		return r
 	case "fetch":
 		return FetchRequest{
-			ClusterID: s.cluster(), Replica: ReplicaKey{ID: kafka.BrokerID(s.int("replica", -1))}, CurrentLeaderEpoch: epoch,
+			ClusterID: s.cluster(), Replica: ReplicaKey{kafka.BrokerID(s.int("replica", -1)), kafka.UUID{byte(s.int("dir", 0))}}, CurrentLeaderEpoch: epoch,
 			FetchOffset: kafka.Offset(s.int("offset", 0)), LastFetchedEpoch: kafka.LeaderEpoch(s.int("last", 0)),
 			MaxWait: s.duration("wait", 500*time.Millisecond), MaxBytes: 1000, HighWatermark: kafka.Offset(s.int("hw", int(HighWatermarkUnsupported))),
 		}
@@ -185,6 +200,18 @@ func (s *story) request() Message {
 		}
 	case "describe":
 		return DescribeQuorumRequest{}
+	case "add-voter":
+		v := s.voter()
+		if s.d.HasArg("no-listener") {
+			v.Endpoints = nil
+		}
+		return AddVoterRequest{ClusterID: s.cluster(), Voter: v, AckWhenCommitted: !s.d.HasArg("ack-early")}
+	case "remove-voter":
+		return RemoveVoterRequest{ClusterID: s.cluster(), Voter: s.voter().ReplicaKey}
+	case "update-voter":
+		return UpdateVoterRequest{ClusterID: s.cluster(), CurrentLeaderEpoch: epoch, Voter: s.voter()}
+	case "upgrade":
+		return UpgradeRequest{Epoch: epoch, KRaftVersion: int16(s.int("version", 1)), ValidateOnly: s.d.HasArg("validate")}
 	default:
 		s.t.Fatalf("%s: unknown request %q", s.d.Pos, kind)
 		return nil
@@ -215,8 +242,11 @@ func (s *story) answer() Message {
 		}
 		base := kafka.Offset(s.int("base", int(s.m.LogEnd())))
 		for _, e := range s.list("records") { // one batch of one record each
-			r.Batches = append(r.Batches, Batch{base, base, kafka.LeaderEpoch(e)})
+			r.Batches = append(r.Batches, Batch{BaseOffset: base, LastOffset: base, Epoch: kafka.LeaderEpoch(e)})
 			base++
+		}
+		if s.d.HasArg("voters") { // the last record is a voter set
+			r.Batches[len(r.Batches)-1].Changes = []QuorumChange{{Offset: base - 1, KRaftVersion: 1, Voters: s.voters("voters")}}
 		}
 		r.Records = "fetched"
 		return r
@@ -225,10 +255,46 @@ func (s *story) answer() Message {
 			Error: top, PartitionError: code, LeaderID: leader, LeaderEpoch: epoch, Snapshot: s.id("snapshot"),
 			Position: int64(s.int("position", 0)), Size: int64(s.int("size", 0)), Data: make([]byte, s.int("bytes", 0)),
 		}
+	case "api-versions":
+		return APIVersionsResponse{code, VersionRange{0, int16(s.int("max", 1))}}
+	case "add-voter":
+		return AddVoterResponse{Error: code}
+	case "remove-voter":
+		return RemoveVoterResponse{Error: code}
+	case "update-voter":
+		return UpdateVoterResponse{code, leader, epoch}
 	default:
 		s.t.Fatalf("%s: unknown answer %q", s.d.Pos, kind)
 		return nil
 	}
+}
+
+// storyPort is where every controller of a story listens, on a host of its own.
+const storyPort = 9093
+
+func endpoints(port int) []kafka.Endpoint {
+	return []kafka.Endpoint{{Listener: DefaultListener, Host: "h", Port: uint16(port)}}
+}
+
+// voter is the one of a request: its id, the first byte of its directory, which
+// is the id where it is not given, and where it listens.
+func (s *story) voter() Voter {
+	id := s.int("voter", -1)
+	return Voter{
+		ReplicaKey: ReplicaKey{kafka.BrokerID(id), kafka.UUID{byte(s.int("dir", max(id, 0)))}},
+		Endpoints:  endpoints(s.int("port", storyPort)), KRaftVersions: VersionRange{int16(s.int("min", 0)), int16(s.int("max", 1))},
+	}
+}
+
+// voters is a set of voters whose directories are their ids.
+func (s *story) voters(key string) []Voter {
+	var out []Voter
+	for _, id := range s.list(key) {
+		out = append(out, Voter{
+			ReplicaKey: ReplicaKey{kafka.BrokerID(id), kafka.UUID{byte(id)}}, Endpoints: endpoints(storyPort), KRaftVersions: SupportedKRaft,
+		})
+	}
+	return out
 }
 
 // arg gives the values of an argument, nil if it is not there.
@@ -454,7 +520,7 @@ func (q *quorum) step(id kafka.BrokerID, in Input) {
 	}
 	if s := fx.Snapshot; s != nil && s.Done {
 		n.log, n.p.LogStart, n.p.StartEpoch, n.p.Snapshot = nil, s.ID.EndOffset, s.ID.Epoch, s.ID
-		next = append(next, SnapshotInstalled{s.ID})
+		next = append(next, SnapshotInstalled{ID: s.ID})
 	}
 	if fx.Flush != nil {
 		next = append(next, FlushDone{fx.Flush.Seq})

@@ -20,6 +20,7 @@ func (m *Machine) changeRole(s State) {
 	m.resetPeers()
 	if was == Leader {
 		m.refuseParked()
+		m.endChange(kafka.NotLeaderOrFollower, "")
 	}
 }
 
@@ -34,8 +35,8 @@ func (m *Machine) setEpoch(epoch kafka.LeaderEpoch, leader kafka.BrokerID) {
 func (m *Machine) becomeUnattached(epoch kafka.LeaderEpoch) {
 	timeout := m.randomElectionTimeout()
 	switch m.state {
-	case Unattached, Prospective, Candidate:
-		timeout = m.electionAt - m.now
+	case Unattached, Prospective, Candidate, Resigned:
+		timeout = max(m.electionAt-m.now, 0)
 	}
 	m.setEpoch(epoch, None)
 	m.enterUnattached(timeout)
@@ -54,7 +55,7 @@ func (m *Machine) becomeFollower(epoch kafka.LeaderEpoch, leader kafka.BrokerID)
 
 func (m *Machine) enterFollower() {
 	m.retries = 0
-	m.follow = following{fetchBy: m.now + m.cfg.FetchTimeout}
+	m.follow = following{fetchBy: m.now + m.cfg.FetchTimeout, updateAt: m.now + m.updatePeriod()}
 	m.changeRole(Follower)
 }
 
@@ -84,6 +85,10 @@ func (m *Machine) agrees(leader kafka.BrokerID, epoch kafka.LeaderEpoch) bool {
 	}
 	return epoch != m.epoch || leader == None || m.leaderID == None || leader == m.leaderID
 }
+
+// updatePeriod is how often a follower looks whether the voter set is right
+// about it.
+func (m *Machine) updatePeriod() time.Duration { return 3 * m.cfg.FetchTimeout }
 
 func (m *Machine) randomElectionTimeout() time.Duration {
 	t := m.cfg.ElectionTimeout

@@ -57,7 +57,7 @@ func (c *Client) persist(q raft.QuorumState) error {
 	s := metalog.QuorumState{
 		Leader: q.LeaderID, Epoch: q.LeaderEpoch, Voted: q.VotedKey.ID, VotedDirectory: q.VotedKey.DirectoryID,
 	}
-	for _, v := range c.machine.Voters() {
+	for _, v := range c.machine.Quorum().Voters {
 		s.Voters = append(s.Voters, v.ID)
 	}
 	return metalog.WriteQuorumState(c.cfg.FS, c.quorum, s)
