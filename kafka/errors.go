@@ -90,6 +90,7 @@ const (
 	InvalidVoterKey                    ErrorCode = 125
 	DuplicateVoter                     ErrorCode = 126
 	VoterNotFound                      ErrorCode = 127
+	ControllerIDNotRegistered          ErrorCode = 136
 )
 
 var errorNames = map[ErrorCode]string{
@@ -175,6 +176,7 @@ var errorNames = map[ErrorCode]string{
 	InvalidVoterKey:                    "INVALID_VOTER_KEY",
 	DuplicateVoter:                     "DUPLICATE_VOTER",
 	VoterNotFound:                      "VOTER_NOT_FOUND",
+	ControllerIDNotRegistered:          "CONTROLLER_ID_NOT_REGISTERED",
 }
 
 // String gives Kafka's name of the code, or its number where kbench has none.

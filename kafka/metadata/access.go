@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kbench/kafka"
@@ -46,6 +47,18 @@ type QuotaPart struct {
 	Type    string // user, client-id or ip
 	Name    string // meaningless where Default is set
 	Default bool
+}
+
+// String gives the parts in order, for logs and as a key.
+func (e QuotaEntity) String() string {
+	parts := make([]string, len(e))
+	for i, p := range e {
+		parts[i] = p.Type + "=" + strconv.Quote(p.Name)
+		if p.Default {
+			parts[i] = p.Type + "=<default>"
+		}
+	}
+	return strings.Join(parts, ",")
 }
 
 // compareQuotaEntities orders entities by their parts.

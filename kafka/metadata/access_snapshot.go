@@ -8,7 +8,7 @@ import (
 func (a *Access) quotaRecords(yield func(Record) bool) bool {
 	for e, values := range a.Quotas() {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if !yield(&ClientQuotaRecord{Entity: e.record(), Name: key, Value: values[key]}) {
+			if !yield(&ClientQuotaRecord{Entity: e.Record(), Name: key, Value: values[key]}) {
 				return false
 			}
 		}
@@ -16,8 +16,8 @@ func (a *Access) quotaRecords(yield func(Record) bool) bool {
 	return true
 }
 
-// record gives the parts as a record has them.
-func (e QuotaEntity) record() []RecordQuotaEntity {
+// Record gives the parts as a record has them.
+func (e QuotaEntity) Record() []RecordQuotaEntity {
 	out := make([]RecordQuotaEntity, len(e))
 	for i, p := range e {
 		out[i].Type = p.Type

@@ -46,6 +46,20 @@ func (b *Broker) HasOnlineDirectory(d kafka.UUID) bool {
 	return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, d)
 }
 
+// Cordoned reports whether the broker gets no new replicas, since none of its
+// directories does (KIP-1066).
+func (b *Broker) Cordoned() bool {
+	if len(b.LogDirs) == 0 {
+		return false
+	}
+	for _, d := range b.LogDirs {
+		if !slices.Contains(b.CordonedLogDirs, d) {
+			return false
+		}
+	}
+	return true
+}
+
 // Endpoint gives the address of a listener.
 func (b *Broker) Endpoint(listener string) (kafka.Endpoint, bool) {
 	for _, e := range b.Endpoints {

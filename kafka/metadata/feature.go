@@ -27,8 +27,10 @@ const (
 	V3_3_IV2 MetadataVersion = 6  // BrokerRegistrationChangeRecord
 	V3_3_IV3 MetadataVersion = 7  // InControlledShutdown; oldest level of Kafka 4
 	V3_4_IV0 MetadataVersion = 8  // RegisterBrokerRecord version 2
+	V3_5_IV2 MetadataVersion = 11 // SCRAM credentials
 	V3_6_IV0 MetadataVersion = 12 // an ISR that shrinks leaves the leader epoch
 	V3_6_IV1 MetadataVersion = 13 // metadata transactions
+	V3_6_IV2 MetadataVersion = 14 // delegation tokens
 	V3_7_IV0 MetadataVersion = 15 // RegisterControllerRecord
 	V3_7_IV2 MetadataVersion = 17 // directories of replicas
 	V3_9_IV0 MetadataVersion = 21 // kraft.version 1, Fetch version 17
@@ -36,12 +38,13 @@ const (
 	V4_0_IV3 MetadataVersion = 25 // Kafka 4.0
 	V4_1_IV1 MetadataVersion = 27 // Fetch version 18
 	V4_3_IV0 MetadataVersion = 30 // cordoned log directories
+	V4_4_IV1 MetadataVersion = 32 // ACLs of address ranges
 	V4_4_IV2 MetadataVersion = 33 // Kafka 4.4; UnregisterControllerRecord
 
 	// OldestMetadataVersion and NewestMetadataVersion bound what a
 	// controller of kbench can run at.
 	OldestMetadataVersion = V3_3_IV3
-	NewestMetadataVersion = V4_0_IV3
+	NewestMetadataVersion = V4_4_IV2
 	// DefaultMetadataVersion is that of Kafka 4.0, without eligible leader
 	// replicas (KIP-966), which 4.0 leaves off as well.
 	DefaultMetadataVersion = V4_0_IV3
@@ -116,6 +119,12 @@ func (v MetadataVersion) HasDirectories() bool { return v >= V3_7_IV2 }
 // HasCordonedDirectories reports whether registrations name directories that
 // get no new replicas (KIP-1066).
 func (v MetadataVersion) HasCordonedDirectories() bool { return v >= V4_3_IV0 }
+
+// HasScram reports whether credentials are in the metadata log (KIP-900).
+func (v MetadataVersion) HasScram() bool { return v >= V3_5_IV2 }
+
+// HasDelegationTokens reports whether tokens are in the metadata log (KIP-900).
+func (v MetadataVersion) HasDelegationTokens() bool { return v >= V3_6_IV2 }
 
 // HasTransactions reports whether records may be in metadata transactions
 // (KIP-866).

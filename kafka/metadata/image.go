@@ -99,6 +99,9 @@ func (i *Image) Brokers() iter.Seq[*Broker] { return i.brokers.all() }
 // NumBrokers counts the registrations, fenced or not.
 func (i *Image) NumBrokers() int { return i.brokers.Len() }
 
+// Controller finds a controller's registration.
+func (i *Image) Controller(id kafka.BrokerID) (*Controller, bool) { return i.controllers.Get(id) }
+
 // Controllers walks the registered controllers by id.
 func (i *Image) Controllers() iter.Seq[*Controller] { return i.controllers.all() }
 
