@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"kbench/kafka"
 	"kbench/kafka/metadata"
 )
 
@@ -35,6 +36,8 @@ const (
 // Config says how a machine decides. The zero value of a field means Kafka's
 // default, unless the field says otherwise.
 type Config struct {
+	// NodeID is this controller's.
+	NodeID kafka.BrokerID
 	// ClusterID must be that of each broker that registers.
 	ClusterID string
 	// SessionTimeout is how long a broker may stay silent before it is
@@ -64,6 +67,12 @@ type Config struct {
 	// MaxBatchBytes bounds the encoded records of one batch, as MaxRecords
 	// bounds their number.
 	MaxBatchBytes int
+	// TokenSecret derives the secrets of delegation tokens
+	// (delegation.token.secret.key); without it there are none.
+	TokenSecret string
+	// StartMs is the time of day, in milliseconds since the epoch, at which the
+	// clock of Step was 0: tokens expire by the time of day.
+	StartMs int64
 	// Rand chooses placements and topic ids. The machine owns it. Required;
 	// two machines with the same seed give the same topic ids.
 	Rand *rand.Rand

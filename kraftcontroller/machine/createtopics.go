@@ -211,8 +211,12 @@ func (m *Machine) judgeAssignment(ids []kafka.BrokerID, factor int) *fault {
 		if slices.Contains(ids[:i], id) {
 			return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", id)
 		}
-		if _, ok := m.image().Broker(id); !ok {
+		b, ok := m.image().Broker(id)
+		switch {
+		case !ok:
 			return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
+		case b.Cordoned():
+			return faultf(kafka.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but all its log directories are cordoned.", id)
 		}
 	}
 	if factor != 0 && len(ids) != factor {
@@ -259,25 +263,19 @@ func (m *Machine) defaultDirectory(id kafka.BrokerID) kafka.UUID {
 func (m *Machine) placementBrokers() []metadata.PlacementBroker {
 	brokers := make([]metadata.PlacementBroker, 0, m.image().NumBrokers())
 	for b := range m.image().Brokers() {
+		if b.Cordoned() {
+			continue
+		}
 		brokers = append(brokers, metadata.PlacementBroker{ID: b.ID, Rack: b.Rack, Fenced: b.Fenced})
 	}
 	return brokers
 }
 
-// newTopicID gives a random id that is taken by no topic and reserved for
-// none, and does not begin with "-" when written, which tools would take for
-// a flag.
+// newTopicID gives an id that is taken by no topic and reserved for none.
 func (m *Machine) newTopicID() kafka.UUID {
 	for {
-		var id kafka.UUID
-		for i := range 2 {
-			v := m.cfg.Rand.Uint64()
-			for j := range 8 {
-				id[i*8+j] = byte(v >> (8 * j))
-			}
-		}
-		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4
-		if _, taken := m.image().TopicByID(id); !taken && id.String()[0] != '-' {
+		id := m.newID()
+		if _, taken := m.image().TopicByID(id); !taken {
 			return id
 		}
 	}

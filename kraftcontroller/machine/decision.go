@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 )
 
@@ -35,6 +36,34 @@ func atomicOf(records []metadata.Record, response kmsg.Response) decision {
 
 // refuse gives a decision that changes nothing and is answered at once.
 func refuse(response kmsg.Response) decision { return decision{response: response, immediate: true} }
+
+// told gives what is told of an error within an answer: its code and text, or
+// no text where there is none.
+func told(err error) (code int16, text *string) {
+	if err == nil {
+		return 0, nil
+	}
+	message := err.Error()
+	return int16(admin.CodeOf(err)), &message
+}
+
+// newID gives a random id (UUID version 4) that does not begin with "-" when it
+// is written, which tools would take for a flag.
+func (m *Machine) newID() kafka.UUID {
+	for {
+		var id kafka.UUID
+		for i := range 2 {
+			v := m.cfg.Rand.Uint64()
+			for j := range 8 {
+				id[i*8+j] = byte(v >> (8 * j))
+			}
+		}
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+		if id.String()[0] != '-' {
+			return id
+		}
+	}
+}
 
 // errTooLarge is the error of an atomic operation above the limits.
 var errTooLarge = errors.New("the operation needs too many records")

@@ -33,6 +33,7 @@ type quorum struct {
 	digests map[kafka.Offset]uint64
 	offered map[kafka.BrokerID]kafka.BrokerEpoch
 	seen    map[string]int // what happened, for the test to know that it tests
+	elr     bool           // ISRs may be empty, from when ELR was ever on
 }
 
 type quorumNode struct {
@@ -199,16 +200,19 @@ func (q *quorum) checkImage(n *quorumNode) {
 	if n.last.Offset() > image.Offset() {
 		q.seen["undone"]++
 	}
+	q.elr = q.elr || image.FeatureLevel(metadata.ELRVersionFeature) > 0
 	for tp, p := range image.Partitions() {
-		if err := p.Validate(); err != nil || len(p.ISR) == 0 {
+		if err := p.Validate(); err != nil || len(p.ISR) == 0 && !q.elr {
 			q.t.Fatalf("%v %v: %v (C3)", tp, p, err)
 		}
 		if p.Leader != kafka.NoLeader {
 			if b, ok := image.Broker(p.Leader); !ok || b.Fenced && n.m.active {
 				q.t.Fatalf("%v is led by %d, which is fenced (C4)", tp, p.Leader)
+			} else if !b.HasOnlineDirectory(p.Directory(p.Leader)) {
+				q.t.Fatalf("%v is led by %d, whose directory is offline (K16)", tp, p.Leader)
 			}
 		}
-		if p.LeaderRecoveryState == kafka.Recovering && len(p.ISR) != 1 {
+		if p.LeaderRecoveryState == kafka.Recovering && len(p.ISR) > 1 {
 			q.t.Fatalf("%v recovers with %v (C6)", tp, p)
 		}
 		old, ok := n.last.Partition(tp)
@@ -233,6 +237,8 @@ func (q *quorum) count(old, p *metadata.Partition) {
 		"leader change": p.Leader != old.Leader, "isr change": !slices.Equal(p.ISR, old.ISR),
 		"partition offline": p.Leader == kafka.NoLeader && old.Leader != kafka.NoLeader,
 		"partition back":    p.Leader != kafka.NoLeader && old.Leader == kafka.NoLeader,
+		"eligible":          p.Eligible != nil && old.Eligible == nil,
+		"directory change":  !slices.Equal(p.Directories, old.Directories),
 		"reassigned":        old.Reassigning() && !p.Reassigning(),
 		"recovering":        p.LeaderRecoveryState != old.LeaderRecoveryState,
 	} {
@@ -272,7 +278,7 @@ func (q *quorum) act() {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "topic")
 	switch rapid.SampledFrom([]string{
 		"beat", "beat", "beats", "beats", "register", "time", "time", "commit", "commit", "commit", "create", "create", "create", "more", "delete",
-		"alter", "alter", "alter", "alter", "reassign", "reassign", "elect", "config", "ids", "unregister", "fail",
+		"alter", "alter", "alter", "alter", "reassign", "reassign", "assign", "feature", "elect", "config", "ids", "unregister", "fail",
 	}).Draw(t, "act") {
 	case "beat":
 		want := rapid.IntRange(0, 9).Draw(t, "want")
@@ -318,6 +324,28 @@ func (q *quorum) act() {
 		}
 	case "reassign":
 		q.ask(q.reassignment(name))
+	case "assign":
+		r := kmsg.NewPtrAssignReplicasToDirsRequest()
+		r.BrokerID = id
+		if known {
+			r.BrokerEpoch = int64(broker.Epoch)
+		}
+		topic := kmsg.AssignReplicasToDirsRequestDirectoryTopic{Partitions: []kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{{Partition: int32(rapid.IntRange(0, 3).Draw(t, "partition"))}}}
+		if found, ok := m.Working().Topic(name); ok {
+			topic.TopicID = found.ID()
+		}
+		dir := rapid.SampledFrom([][16]byte{storyDir(id, 0), storyDir(id, 0), metadata.LostDirectory}).Draw(t, "directory")
+		r.Directories = append(r.Directories, kmsg.AssignReplicasToDirsRequestDirectory{ID: dir, Topics: []kmsg.AssignReplicasToDirsRequestDirectoryTopic{topic}})
+		q.ask(r)
+	case "feature":
+		r := kmsg.NewPtrUpdateFeaturesRequest()
+		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+		u.Feature, u.MaxVersionLevel, u.AllowDowngrade = metadata.ELRVersionFeature, int16(rapid.IntRange(0, 2).Draw(t, "level")), rapid.Bool().Draw(t, "downgrade")
+		if u.MaxVersionLevel == 2 {
+			u.Feature, u.MaxVersionLevel = metadata.MetadataVersionFeature, int16(m.version())+int16(rapid.IntRange(0, 3).Draw(t, "step"))
+		}
+		r.FeatureUpdates = append(r.FeatureUpdates, u)
+		q.ask(r)
 	case "elect":
 		r := kmsg.NewPtrElectLeadersRequest()
 		r.ElectionType = int8(rapid.IntRange(0, 1).Draw(t, "type"))
@@ -326,6 +354,9 @@ func (q *quorum) act() {
 		r := kmsg.NewPtrIncrementalAlterConfigsRequest()
 		value := fmt.Sprint(rapid.Bool().Draw(t, "unclean"))
 		c := kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: uncleanConfig, Value: &value}
+		if rapid.Bool().Draw(t, "min ISR") {
+			value, c.Name = fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "least")), minISRConfig
+		}
 		r.Resources = append(r.Resources, kmsg.IncrementalAlterConfigsRequestResource{
 			ResourceType: 2, ResourceName: name, Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{c},
 		})
@@ -409,7 +440,7 @@ func TestFailover(t *testing.T) {
 	})
 	t.Logf("%d topics were kept over %d failovers; %v", kept, failovers, seen)
 	for _, what := range []string{
-		"leader change", "isr change", "partition offline", "partition back", "reassigned", "recovering", "undone",
+		"leader change", "isr change", "partition offline", "partition back", "reassigned", "eligible", "directory change", "recovering", "undone",
 		BrokerRegistered.String(), BrokerUnfenced.String(), BrokerFenced.String(), ShutdownBegun.String(), ShutdownGranted.String(), Activated.String(),
 	} {
 		if seen[what] == 0 {

@@ -52,6 +52,10 @@ func (m *Machine) heartbeat(r Request, req *kmsg.BrokerHeartbeatRequest) error {
 		_, err := m.carryOut(r, refuse(resp))
 		return err
 	}
+	if err := m.heedDirectories(b, req); err != nil {
+		return err
+	}
+	b, _ = m.image().Broker(b.ID)
 	current := controlOf(b)
 	if s := m.sessions.brokers[b.ID]; current == controlledShutdown && s.shutdownOffset == kafka.NoOffset {
 		// The shutdown began under another controller.

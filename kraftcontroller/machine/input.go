@@ -10,7 +10,7 @@ import (
 	"kbench/kafka"
 )
 
-// Input is one of Claim, Renounce, Committed, Snapshot, Request and Tick.
+// Input is one of Claim, Renounce, Committed, Snapshot, Voters, Request and Tick.
 type Input interface{ input() }
 
 // Claim makes the machine the active controller: the quorum elected this node
@@ -53,13 +53,21 @@ type Snapshot struct {
 type Request struct {
 	ID   uint64 // names the request in the responses; the caller's own
 	Body kmsg.Request
+	// Principal is who asks, for delegation tokens: type:name, "" for one who
+	// did not authenticate.
+	Principal string
 }
 
 // Tick does what is due. It is stepped when Effects.Deadline has come; an
 // early or extra one does no harm.
 type Tick struct{}
 
+// Voters tells who is in the quorum: at the start, and when it changes. Without
+// it the quorum is this node alone.
+type Voters struct{ IDs []kafka.BrokerID }
+
 func (Claim) input()     {}
+func (Voters) input()    {}
 func (Renounce) input()  {}
 func (Committed) input() {}
 func (Snapshot) input()  {}
@@ -118,11 +126,13 @@ const (
 	ShutdownBegun
 	// ShutdownGranted: a broker is told that it may stop.
 	ShutdownGranted
+	// DirectoriesOffline: a broker lost log directories.
+	DirectoriesOffline
 )
 
 // String gives the kind's name.
 func (k EventKind) String() string {
-	return [...]string{"activated", "broker-registered", "broker-unfenced", "broker-fenced", "shutdown-begun", "shutdown-granted"}[k]
+	return [...]string{"activated", "broker-registered", "broker-unfenced", "broker-fenced", "shutdown-begun", "shutdown-granted", "directories-offline"}[k]
 }
 
 // Event is something worth a trace.

@@ -14,6 +14,7 @@ type Machine struct {
 	now    time.Duration
 	epoch  kafka.LeaderEpoch
 	active bool
+	voters []kafka.BrokerID
 
 	log       state
 	sessions  sessions
@@ -61,6 +62,8 @@ func (m *Machine) Step(now time.Duration, in Input) (Effects, error) {
 		err = m.committed(in)
 	case Snapshot:
 		err = m.load(in)
+	case Voters:
+		m.voters = in.IDs
 	case Request:
 		err = m.request(in)
 	case Tick:

@@ -143,7 +143,13 @@ func (c *partitionChange) leader(p *metadata.Partition, eligible []kafka.BrokerI
 	if len(candidates) == 0 {
 		candidates = eligible
 	}
-	live := func(id kafka.BrokerID) bool { return c.electorate.mayLead(p, id) }
+	live := func(id kafka.BrokerID) bool {
+		if id == c.moved {
+			b := c.electorate(id)
+			return b != nil && b.HasOnlineDirectory(c.movedTo)
+		}
+		return c.electorate.mayLead(p, id)
+	}
 	ballot := metadata.Ballot{Replicas: c.replicas, ISR: candidates, Live: live}
 	if c.election == electPreferred {
 		if won, ok := metadata.ElectLeader(metadata.ElectPreferred, ballot); ok {

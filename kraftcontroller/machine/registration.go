@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -43,7 +44,7 @@ func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest)
 	if again {
 		record.BrokerEpoch, record.Fenced, record.InControlledShutdown = old.Epoch, old.Fenced, old.InControlledShutdown
 	}
-	records := m.registrationRecords(record, known && !again)
+	records := m.registrationRecords(record, m.leftBehind(req, old, again))
 	resp.BrokerEpoch = int64(record.BrokerEpoch)
 	if !again {
 		m.sessions.register(id, m.now)
@@ -55,18 +56,31 @@ func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest)
 
 // registrationRecords begins with the registration, so that the broker's
 // epoch is the offset of its record.
-func (m *Machine) registrationRecords(record *metadata.RegisterBrokerRecord, cleanUp bool) iter.Seq[metadata.Record] {
-	rest := m.walk(gone(record.BrokerID))
-	return func(yield func(metadata.Record) bool) {
-		if !yield(record) || !cleanUp {
-			return
-		}
-		for r := range rest {
-			if !yield(r) {
-				return
-			}
-		}
+func (m *Machine) registrationRecords(record metadata.Record, leftBehind *sweep) iter.Seq[metadata.Record] {
+	if leftBehind == nil {
+		return slices.Values([]metadata.Record{record})
 	}
+	return m.afterChange(record, *leftBehind)
+}
+
+// leftBehind is what a new incarnation takes from the one before, nil for
+// nothing. Where eligible leader replicas are kept, a broker that cannot name
+// its last epoch was shut down uncleanly and may have lost what it had not
+// flushed (KIP-966).
+func (m *Machine) leftBehind(req *kmsg.BrokerRegistrationRequest, old *metadata.Broker, again bool) *sweep {
+	if again {
+		return nil
+	}
+	id := kafka.BrokerID(req.BrokerID)
+	if m.elrEnabled() && req.Version >= 3 && (old == nil || int64(old.Epoch) != req.PreviousBrokerEpoch) {
+		s := lost(id)
+		return &s
+	}
+	if old == nil {
+		return nil
+	}
+	s := gone(id)
+	return &s
 }
 
 // judgeRegistration checks in Kafka's order.
@@ -95,7 +109,11 @@ func (m *Machine) judgeRegistration(req *kmsg.BrokerRegistrationRequest, old *me
 	for _, f := range req.Features {
 		supported[f.Name] = metadata.VersionRange{Min: f.MinSupportedVersion, Max: f.MaxSupportedVersion}
 	}
+	if _, ok := supported[metadata.MetadataVersionFeature]; !ok {
+		return kafka.InvalidRegistration
+	}
 	for name, level := range m.image().Features() {
+		// A feature that is not named is supported at level 0 alone.
 		if r := supported[name]; level < r.Min || level > r.Max {
 			return kafka.UnsupportedVersion
 		}
@@ -123,26 +141,5 @@ func (m *Machine) unregisterBroker(r Request, req *kmsg.UnregisterBrokerRequest)
 	}
 	_, err := m.carryOut(r, decision{records: records, response: resp})
 	m.sessions.forget(b.ID)
-	return err
-}
-
-// registerController decides ControllerRegistration (70).
-func (m *Machine) registerController(r Request, req *kmsg.ControllerRegistrationRequest) error {
-	if m.version() < metadata.V3_7_IV0 {
-		msg := fmt.Sprintf("The current metadata.version is too old to support controller registrations: %s", m.version())
-		_, err := m.carryOut(r, refuse(failure(req, kafka.UnsupportedVersion, msg)))
-		return err
-	}
-	record := &metadata.RegisterControllerRecord{
-		ControllerID: kafka.BrokerID(req.ControllerID), IncarnationID: req.IncarnationID, ZkMigrationReady: req.ZkMigrationReady,
-	}
-	for _, l := range req.Listeners {
-		e := kafka.Endpoint{Listener: l.Name, Host: l.Host, Port: l.Port}
-		record.EndPoints = append(record.EndPoints, metadata.RecordEndpoint{Endpoint: e, SecurityProtocol: l.SecurityProtocol})
-	}
-	for _, f := range req.Features {
-		record.Features = append(record.Features, metadata.RecordFeature{Name: f.Name, Min: f.MinSupportedVersion, Max: f.MaxSupportedVersion})
-	}
-	_, err := m.carryOut(r, atomicOf([]metadata.Record{record}, req.ResponseKind()))
 	return err
 }

@@ -18,12 +18,12 @@ import (
 // it appended, answered and told. Each directive is one step at the world's
 // time, or some:
 //
-//	new [session=9s] [noop=500ms] [balance=0s] [unclean=0s] [records=10000] [level=25]
+//	new [session=9s] [noop=500ms] [balance=0s] [unclean=0s] [records=10000] [level=25] [secret=S]
 //	lead epoch=N            append a leader change and claim
 //	up brokers=N            lead epoch 1, register brokers 0 to N-1, unfence them, commit
 //	renounce [truncate]     and forget what is not committed in the log
-//	register broker=N incarnation=N [cluster=ID] [max=25] [dirs=1] [rack=R]
-//	heartbeat broker=N [epoch=N] [offset=N] [fence] [shutdown]
+//	register broker=N incarnation=N [cluster=ID] [max=33] [dirs=1] [rack=R] [previous=EPOCH]
+//	heartbeat broker=N [epoch=N] [offset=N] [fence] [shutdown] [offline=(D,D)] [cordoned=(D,D)]
 //	create-topics [validate]     lines: NAME PARTITIONS FACTOR [key=value ...]
 //	                             or NAME [1,2] [2,3] ... for an assignment
 //	delete-topics                lines: NAME, or @NAME by the id of NAME
@@ -34,6 +34,16 @@ import (
 //	elect-leaders [unclean]      lines: NAME-P; none for all
 //	reassign [fixed-factor]      lines: NAME-P [1,2], or NAME-P cancel
 //	list-reassignments           lines: NAME-P; none for all
+//	create-acls | delete-acls    lines: TYPE NAME PATTERN PRINCIPAL HOST OPERATION PERMISSION, - for any
+//	alter-quotas [validate]      lines: ENTITY KEY=VALUE|KEY-; ENTITY is user=a,client-id= with "" for the default
+//	alter-scram                  lines: set|delete USER MECHANISM [ITERATIONS]
+//	create-token | renew-token | expire-token [as=PRINCIPAL] [owner=TYPE:NAME] [renewer=TYPE:NAME] [life=MS]
+//	                             of the token that was created last
+//	replace-configs [validate]   lines: TYPE NAME [KEY=VALUE ...]
+//	update-features [validate]   lines: FEATURE LEVEL upgrade|safe|unsafe
+//	assign-dirs broker=N [epoch=N]  lines: NAME-P DIR; DIR is that of register, from 0
+//	register-controller | unregister-controller broker=N [max=33]
+//	voters ids=(N,N)
 //	producer-ids broker=N [epoch=N]
 //	unregister broker=N
 //	commit [to=N]           tell the machine that the log is stable
@@ -64,7 +74,7 @@ func storyConfig(d *datadriven.TestData) Config {
 	return Config{
 		SessionTimeout: duration("session"), NoOpInterval: duration("noop"), LeaderBalanceInterval: duration("balance"),
 		UncleanElectionInterval: duration("unclean"), MaxRecords: number(arg(d, "records", "0")),
-		MetadataVersion: metadata.MetadataVersion(number(arg(d, "level", "0"))),
+		MetadataVersion: metadata.MetadataVersion(number(arg(d, "level", "0"))), TokenSecret: arg(d, "secret", ""), StartMs: 1_000_000_000,
 	}
 }
 
@@ -126,12 +136,21 @@ func tell(t *testing.T, w *world, d *datadriven.TestData) string {
 			}
 		}
 		for _, r := range e.Responses {
+			if token, ok := r.Body.(*kmsg.CreateDelegationTokenResponse); ok && token.HMAC != nil {
+				w.hmac = token.HMAC
+			}
 			fmt.Fprintf(&b, "answer %d: %s\n", r.ID, describeResponse(r.Body))
 		}
 	}
 	switch d.Cmd {
 	case "lead":
 		trace(w.lead(kafka.LeaderEpoch(number(arg(d, "epoch", "1")))))
+	case "voters":
+		var ids []kafka.BrokerID
+		for _, id := range numbers(arg(d, "ids", "")) {
+			ids = append(ids, kafka.BrokerID(id))
+		}
+		trace(w.step(Voters{ids}))
 	case "up":
 		w.up(t, number(arg(d, "brokers", "3")))
 	case "renounce":
@@ -172,6 +191,7 @@ func tell(t *testing.T, w *world, d *datadriven.TestData) string {
 			fmt.Fprintf(&b, "not stable:\n%s", describeImage(w.m.Working()))
 		}
 	default:
+		w.principal = arg(d, "as", "")
 		trace(w.request(storyRequest(t, w, d)))
 	}
 	if w.err != nil {
@@ -199,20 +219,27 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 	case "register":
 		r := registration(broker, byte(number(arg(d, "incarnation", "1"))))
 		r.ClusterID = arg(d, "cluster", testCluster)
-		r.Features[0].MaxSupportedVersion = int16(number(arg(d, "max", "25")))
+		r.Features[0].MaxSupportedVersion = int16(number(arg(d, "max", "33")))
 		if rack := arg(d, "rack", ""); rack != "" {
 			r.Rack = &rack
 		}
 		if n := number(arg(d, "dirs", "1")); n != 1 {
 			r.LogDirs = nil
 			for i := range n {
-				r.LogDirs = append(r.LogDirs, [16]byte{15: 200, 14: byte(broker), 13: byte(i)})
+				r.LogDirs = append(r.LogDirs, storyDir(broker, i))
 			}
 		}
+		r.PreviousBrokerEpoch = int64(number(arg(d, "previous", "-1")))
 		return r
 	case "heartbeat":
 		r := w.beat(broker, kafka.Offset(number(arg(d, "offset", strconv.Itoa(int(w.done))))))
 		r.BrokerEpoch, r.WantFence, r.WantShutdown = epochOf(broker), flag(d, "fence"), flag(d, "shutdown")
+		if flag(d, "offline") {
+			r.OfflineLogDirs = storyDirs(broker, d, "offline")
+		}
+		if flag(d, "cordoned") {
+			r.Version, r.CordonedLogDirs = 2, storyDirs(broker, d, "cordoned")
+		}
 		return r
 	case "create-topics":
 		r := kmsg.NewPtrCreateTopicsRequest()
@@ -295,6 +322,12 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 			r.Topics = append(r.Topics, kmsg.ListPartitionReassignmentsRequestTopic{Topic: tp.Topic, Partitions: []int32{tp.Partition}})
 		}
 		return r
+	case "create-acls", "delete-acls", "alter-quotas", "alter-scram", "create-token", "renew-token", "expire-token", "replace-configs":
+		return storyAdmin(w, d)
+	case "update-features":
+		return storyFeatures(d)
+	case "assign-dirs":
+		return storyAssign(w, d, broker, epochOf(broker))
 	case "producer-ids":
 		r := kmsg.NewPtrAllocateProducerIDsRequest()
 		r.BrokerID, r.BrokerEpoch = broker, epochOf(broker)
@@ -305,6 +338,13 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 		return r
 	case "register-controller":
 		r := kmsg.NewPtrControllerRegistrationRequest()
+		r.ControllerID = broker
+		f := kmsg.NewControllerRegistrationRequestFeature()
+		f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = metadata.MetadataVersionFeature, 7, int16(number(arg(d, "max", "33")))
+		r.Features = append(r.Features, f)
+		return r
+	case "unregister-controller":
+		r := kmsg.NewPtrUnregisterControllerRequest()
 		r.ControllerID = broker
 		return r
 	}

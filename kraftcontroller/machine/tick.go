@@ -6,20 +6,26 @@ import (
 	"time"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 )
 
 // tasks are the due times of the periodic tasks, Never for one that is off.
-type tasks struct{ noOp, balance, unclean time.Duration }
+type tasks struct{ noOp, balance, unclean, tokens time.Duration }
 
-func idleTasks() tasks { return tasks{Never, Never, Never} }
+func idleTasks() tasks { return tasks{Never, Never, Never, Never} }
 
 func startTasks(cfg Config, now time.Duration) tasks {
-	return tasks{
+	t := tasks{
 		noOp:    after(now, cfg.NoOpInterval),
 		balance: after(now, cfg.LeaderBalanceInterval),
 		unclean: after(now, cfg.UncleanElectionInterval),
+		tokens:  Never,
 	}
+	if cfg.TokenSecret != "" {
+		t.tokens = after(now, admin.TokenCheck)
+	}
+	return t
 }
 
 func after(now, interval time.Duration) time.Duration {
@@ -34,7 +40,7 @@ func (m *Machine) deadline() time.Duration {
 	if !m.active {
 		return Never
 	}
-	return min(m.sessions.due, m.tasks.noOp, m.tasks.balance, m.tasks.unclean)
+	return min(m.sessions.due, m.tasks.noOp, m.tasks.balance, m.tasks.unclean, m.tasks.tokens)
 }
 
 // tick does what is due: fences one broker whose session ended (KAFKA-13173:
@@ -62,9 +68,14 @@ func (m *Machine) tick() error {
 	if m.now >= m.tasks.unclean {
 		m.tasks.unclean = after(m.now, m.cfg.UncleanElectionInterval)
 		if m.image().OfflineCount() > 0 {
-			_, err := m.carryOut(Request{}, decision{records: m.walk(withoutLeader(kafka.NoLeader))})
-			return err
+			if _, err := m.carryOut(Request{}, decision{records: m.walk(withoutLeader(kafka.NoLeader))}); err != nil {
+				return err
+			}
 		}
+	}
+	if m.now >= m.tasks.tokens {
+		m.tasks.tokens = after(m.now, admin.TokenCheck)
+		return m.sweepTokens()
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ type world struct {
 	epoch kafka.LeaderEpoch
 	out   Effects // of the last step
 	err   error
+
+	principal string // of the next request
+	hmac      []byte // of the token created last
 }
 
 type logged struct {
@@ -71,7 +74,7 @@ func (w *world) lead(epoch kafka.LeaderEpoch) Effects {
 
 func (w *world) request(body kmsg.Request) Effects {
 	w.ids++
-	return w.step(Request{ID: w.ids, Body: body})
+	return w.step(Request{ID: w.ids, Body: body, Principal: w.principal})
 }
 
 // commit commits up to an offset, by batches, and gathers the effects.
@@ -115,7 +118,9 @@ func registration(id int32, incarnation byte) *kmsg.BrokerRegistrationRequest {
 	l.Name, l.Host, l.Port = "PLAINTEXT", "localhost", 9092
 	r.Listeners = append(r.Listeners, l)
 	f := kmsg.NewBrokerRegistrationRequestFeature()
-	f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = metadata.MetadataVersionFeature, 7, 25
+	f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = metadata.MetadataVersionFeature, 7, 33
+	r.Features = append(r.Features, f)
+	f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = metadata.ELRVersionFeature, 0, 1
 	r.Features = append(r.Features, f)
 	r.LogDirs = [][16]byte{{15: 200, 14: byte(id)}}
 	return r
@@ -162,7 +167,7 @@ func describeRecord(r metadata.Record) string {
 	for i := range v.NumField() {
 		name, f := v.Type().Field(i).Name, v.Field(i)
 		switch name {
-		case "Tags", "EndPoints", "Features", "LogDirs", "Directories", "TopicID", "IncarnationID":
+		case "Tags", "EndPoints", "Features", "LogDirs", "Directories", "TopicID", "IncarnationID", "ID", "TokenID", "StoredKey", "ServerKey":
 			continue
 		case "Leader":
 			if f.Int() == int64(metadata.LeaderUnchanged) {
@@ -185,6 +190,19 @@ func describeRecord(r metadata.Record) string {
 		if f.Kind() == reflect.Pointer {
 			f = f.Elem()
 		}
+		if parts, ok := f.Interface().([]metadata.RecordQuotaEntity); ok {
+			for _, p := range parts {
+				kind := "<default>"
+				if p.Name != nil {
+					kind = *p.Name
+				}
+				fmt.Fprintf(&b, " %s=%s", p.Type, kind)
+			}
+			continue
+		}
+		if b, ok := f.Interface().([]byte); ok {
+			f = reflect.ValueOf(string(b))
+		}
 		fmt.Fprintf(&b, " %s=%v", name, f.Interface())
 	}
 	return b.String()
@@ -200,11 +218,20 @@ func describeImage(image *metadata.Image) string {
 		b.WriteByte('\n')
 	}
 	for tp, p := range image.Partitions() {
-		fmt.Fprintf(&b, "%v %v\n", tp, p)
+		fmt.Fprintf(&b, "%v %v", tp, p)
+		if p.Directories != nil && describeDirs(p) != strings.Repeat(",0", len(p.Replicas))[1:] {
+			fmt.Fprintf(&b, " dirs=%s", describeDirs(p))
+		}
+		b.WriteByte('\n')
 	}
 	for r, values := range image.Configs() {
 		for _, k := range slices.Sorted(keys(values)) {
 			fmt.Fprintf(&b, "config %d %q %s=%s\n", r.Type, r.Name, k, values[k])
+		}
+	}
+	for name, level := range image.Features() {
+		if name != metadata.MetadataVersionFeature {
+			fmt.Fprintf(&b, "feature %s=%d\n", name, level)
 		}
 	}
 	if b.Len() == 0 {
@@ -292,6 +319,54 @@ func describeResponse(r kmsg.Response) string {
 				fmt.Fprintf(&b, " %s-%d replicas=%v adding=%v removing=%v", t.Topic, p.Partition, p.Replicas, p.AddingReplicas, p.RemovingReplicas)
 			}
 		}
+	case *kmsg.AlterConfigsResponse:
+		b.WriteString("replace-configs")
+		for _, t := range r.Resources {
+			fmt.Fprintf(&b, " %s %s", t.ResourceName, code(t.ErrorCode, t.ErrorMessage))
+		}
+	case *kmsg.CreateACLsResponse:
+		b.WriteString("create-acls")
+		for _, a := range r.Results {
+			fmt.Fprintf(&b, "\n  %s", code(a.ErrorCode, a.ErrorMessage))
+		}
+	case *kmsg.DeleteACLsResponse:
+		b.WriteString("delete-acls")
+		for _, f := range r.Results {
+			fmt.Fprintf(&b, "\n  %s", code(f.ErrorCode, f.ErrorMessage))
+			for _, a := range f.MatchingACLs {
+				fmt.Fprintf(&b, " %s:%s/%s", a.ResourceName, a.Principal, a.Operation)
+			}
+		}
+	case *kmsg.AlterClientQuotasResponse:
+		b.WriteString("alter-quotas")
+		for _, e := range r.Entries {
+			fmt.Fprintf(&b, "\n  %s", code(e.ErrorCode, e.ErrorMessage))
+		}
+	case *kmsg.AlterUserSCRAMCredentialsResponse:
+		b.WriteString("alter-scram")
+		for _, u := range r.Results {
+			fmt.Fprintf(&b, "\n  %q %s", u.User, code(u.ErrorCode, u.ErrorMessage))
+		}
+	case *kmsg.CreateDelegationTokenResponse:
+		fmt.Fprintf(&b, "create-token %s owner=%s:%s requester=%s:%s issued=%d expires=%d max=%d", code(r.ErrorCode, nil),
+			r.PrincipalType, r.PrincipalName, r.TokenRequesterPrincipalType, r.TokenRequesterPrincipalName, r.IssueTimestamp, r.ExpiryTimestamp, r.MaxTimestamp)
+	case *kmsg.RenewDelegationTokenResponse:
+		fmt.Fprintf(&b, "renew-token %s expires=%d", code(r.ErrorCode, nil), r.ExpiryTimestamp)
+	case *kmsg.ExpireDelegationTokenResponse:
+		fmt.Fprintf(&b, "expire-token %s expires=%d", code(r.ErrorCode, nil), r.ExpiryTimestamp)
+	case *kmsg.UpdateFeaturesResponse:
+		fmt.Fprintf(&b, "update-features %s", code(r.ErrorCode, r.ErrorMessage))
+	case *kmsg.AssignReplicasToDirsResponse:
+		fmt.Fprintf(&b, "assign-dirs %s", code(r.ErrorCode, nil))
+		for _, dir := range r.Directories {
+			for _, t := range dir.Topics {
+				for _, p := range t.Partitions {
+					fmt.Fprintf(&b, " %d %s", p.Partition, code(p.ErrorCode, nil))
+				}
+			}
+		}
+	case *kmsg.UnregisterControllerResponse:
+		fmt.Fprintf(&b, "unregister-controller %s", code(r.ErrorCode, r.ErrorMessage))
 	case *kmsg.AllocateProducerIDsResponse:
 		fmt.Fprintf(&b, "producer-ids %s start=%d len=%d", code(r.ErrorCode, nil), r.ProducerIDStart, r.ProducerIDLen)
 	case *kmsg.UnregisterBrokerResponse:

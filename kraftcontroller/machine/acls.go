@@ -1,0 +1,62 @@
+package machine
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/access"
+	"kbench/kafka/admin"
+	"kbench/kafka/metadata"
+)
+
+// createACLs decides CreateAcls (30, KIP-801): each binding is added or refused
+// by itself, and one that is there already is added again without a record.
+func (m *Machine) createACLs(r Request, req *kmsg.CreateACLsRequest) error {
+	resp := req.ResponseKind().(*kmsg.CreateACLsResponse)
+	have := map[access.Binding]bool{}
+	for acl := range m.image().Access().ACLs() {
+		have[acl.Binding] = true
+	}
+	var records []metadata.Record
+	for i := range req.Creations {
+		answer := kmsg.NewCreateACLsResponseResult()
+		b, err := admin.Binding(&req.Creations[i])
+		if answer.ErrorCode, answer.ErrorMessage = told(err); err == nil && !have[b] {
+			have[b] = true
+			records = append(records, metadata.ACL{ID: m.newID(), Binding: b}.Record())
+		}
+		resp.Results = append(resp.Results, answer)
+	}
+	_, err := m.carryOut(r, atomicOf(records, resp))
+	return err
+}
+
+// deleteACLs decides DeleteAcls (31): what any of the filters matches is
+// removed, and told to each filter that matches it.
+func (m *Machine) deleteACLs(r Request, req *kmsg.DeleteACLsRequest) error {
+	resp := req.ResponseKind().(*kmsg.DeleteACLsResponse)
+	gone := map[kafka.UUID]bool{}
+	var records []metadata.Record
+	for i := range req.Filters {
+		answer := kmsg.NewDeleteACLsResponseResult()
+		filter, err := admin.DeletionFilter(&req.Filters[i])
+		answer.ErrorCode, answer.ErrorMessage = told(err)
+		if err != nil {
+			resp.Results = append(resp.Results, answer)
+			continue
+		}
+		for acl := range m.image().Access().ACLs() {
+			if !filter.Matches(acl.Binding) {
+				continue
+			}
+			answer.MatchingACLs = append(answer.MatchingACLs, admin.DeletedACL(acl.Binding))
+			if !gone[acl.ID] {
+				gone[acl.ID] = true
+				records = append(records, &metadata.RemoveAccessControlEntryRecord{ID: acl.ID})
+			}
+		}
+		resp.Results = append(resp.Results, answer)
+	}
+	_, err := m.carryOut(r, atomicOf(records, resp))
+	return err
+}
