@@ -15,7 +15,8 @@ type requests struct {
 	stamp   uint32
 	entries []entry
 	stops   map[kafka.BrokerID][]stop
-	inform  bool // send UpdateMetadata to all even if there are no partitions
+	fresh   map[*partition][]kafka.BrokerID // brokers for which alone a partition is new; nil for none
+	inform  bool                            // send UpdateMetadata to all even if there are no partitions
 }
 
 // entry is one partition of the batch.
@@ -23,7 +24,6 @@ type entry struct {
 	p     *partition
 	isNew bool
 	to    []kafka.BrokerID // of the LeaderAndIsr; empty for UpdateMetadata only
-	fresh []kafka.BrokerID // those among them for which alone it is new
 }
 
 type stop struct {
@@ -69,7 +69,10 @@ func (r *requests) expand(p *partition, to, fresh []kafka.BrokerID) {
 	r.leaderAndISR(p, to, false)
 	if len(fresh) > 0 {
 		r.leaderAndISR(p, fresh, false)
-		r.entry(p).fresh = fresh
+		if r.fresh == nil {
+			r.fresh = map[*partition][]kafka.BrokerID{}
+		}
+		r.fresh[p] = fresh
 	}
 }
 
@@ -107,7 +110,7 @@ func (r *requests) sendLeaderAndISR() {
 			}
 			perBroker[id] = append(perBroker[id], LeaderAndISRPartition{
 				Topic: e.p.topic.name, TopicID: e.p.topic.id, Partition: e.p.index,
-				State: e.p.ls, Assignment: e.p.assignment(), IsNew: e.isNew || slices.Contains(e.fresh, id),
+				State: e.p.ls, Assignment: e.p.assignment(), IsNew: e.isNew || slices.Contains(r.fresh[e.p], id),
 			})
 		}
 	}
