@@ -27,15 +27,21 @@ func (c *Controller) serveEnvelope(ctx context.Context, r *wire.Request) (kmsg.R
 		resp.ErrorCode = int16(code)
 		return resp, nil
 	}
-	a, err := c.ask(ctx, inner.Body)
-	if err != nil || a.body == nil {
+	standby := false
+	handle := c.guard().Handler(func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+		a, err := c.ask(ctx, r)
+		standby = a.notController
+		return a.body, err
+	})
+	body, err := handle(ctx, inner)
+	if err != nil || body == nil {
 		return nil, err
 	}
-	if a.notController {
+	if standby {
 		resp.ErrorCode = int16(kafka.NotController)
 		return resp, nil
 	}
-	return wire.WrapResponse(inner, a.body), nil
+	return wire.WrapResponse(inner, body), nil
 }
 
 func forwardable(r *wire.Request) error {

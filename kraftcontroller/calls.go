@@ -53,11 +53,11 @@ func (c *calls) answer(id uint64, a answer) {
 
 // ask hands a request to the loop and waits for its answer; a nil body where
 // the client has left.
-func (c *Controller) ask(ctx context.Context, body kmsg.Request) (answer, error) {
+func (c *Controller) ask(ctx context.Context, r *wire.Request) (answer, error) {
 	id, ch := c.calls.begin()
 	defer c.calls.end(id)
 	select {
-	case c.requests <- machine.Request{ID: id, Body: body}:
+	case c.requests <- machine.Request{ID: id, Body: r.Body, Principal: r.Principal}:
 	case <-c.stopped:
 		return answer{}, ErrStopped
 	case <-ctx.Done():
@@ -90,6 +90,6 @@ func withoutNulls(body kmsg.Response) {
 
 // serve is the handler of every request that the machine decides.
 func (c *Controller) serve(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
-	a, err := c.ask(ctx, r.Body)
+	a, err := c.ask(ctx, r)
 	return a.body, err
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"kbench/kafka/access"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raftclient"
 )
@@ -22,8 +23,13 @@ type Config struct {
 	// no linger: Kafka's is raftclient.DefaultAppendLinger.
 	Raft raftclient.Config
 	// Machine is how the controller decides. ClusterID is taken from Raft where
-	// empty, and Rand made from Raft's seed where nil.
+	// empty, and Rand made from Raft's seed where nil. NodeID and StartMs are the
+	// controller's own and are overwritten.
 	Machine machine.Config
+
+	// Authorizer guards the APIs by the ACLs of the metadata; nil lets everybody
+	// do everything.
+	Authorizer *access.Config
 
 	SnapshotBytes    int64         // of log between two snapshots; 0 means DefaultSnapshotBytes
 	SnapshotInterval time.Duration // a snapshot at least so often while the log grows; 0 means DefaultSnapshotInterval
@@ -39,6 +45,7 @@ func (c *Config) defaults() {
 	if c.Machine.ClusterID == "" {
 		c.Machine.ClusterID = c.Raft.ClusterID
 	}
+	c.Machine.NodeID = c.Raft.NodeID
 	if c.Machine.Rand == nil {
 		c.Machine.Rand = rand.New(rand.NewPCG(c.Raft.Seed, uint64(c.Raft.NodeID)))
 	}

@@ -40,6 +40,9 @@ type Controller struct {
 	calls    *calls
 	view     atomic.Pointer[View]
 
+	authorizer authorizer
+	registrar  *registrar
+
 	running atomic.Bool
 	stopped chan struct{} // closed when the loop is over
 
@@ -62,8 +65,10 @@ type View struct {
 // is never called.
 func New(cfg Config) (*Controller, error) {
 	cfg.defaults()
+	origin := cfg.Raft.Now()
+	cfg.Machine.StartMs = origin.UnixMilli()
 	c := &Controller{
-		cfg: cfg, log: cfg.Raft.Logger, origin: cfg.Raft.Now(),
+		cfg: cfg, log: cfg.Raft.Logger, origin: origin,
 		news: make(chan news, maxNews), requests: make(chan machine.Request, maxRequests),
 		calls: newCalls(), stopped: make(chan struct{}),
 		deadline: machine.Never, claimed: kafka.NoEpoch,
@@ -81,6 +86,7 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
 	}
 	c.snapshots = newSnapshots(c.now())
+	c.authorizer.cfg, c.registrar = cfg.Authorizer, newRegistrar(c)
 	c.publish()
 	return c, nil
 }
@@ -101,6 +107,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		defer cancel()
 		clientErr = c.client.Run(ctx)
 	})
+	wg.Go(func() { c.registrar.run(ctx) })
 	loopErr := c.loop(ctx)
 	cancel()
 	close(c.stopped)
@@ -151,5 +158,8 @@ func (c *Controller) now() time.Duration { return c.cfg.Raft.Now().Sub(c.origin)
 
 func (c *Controller) publish() {
 	active, epoch := c.m.Active()
-	c.view.Store(&View{Active: active, Epoch: epoch, Image: c.m.Image()})
+	image := c.m.Image()
+	c.view.Store(&View{Active: active, Epoch: epoch, Image: image})
+	c.authorizer.see(image)
+	c.registrar.look(image)
 }

@@ -5,7 +5,8 @@
 //
 // It owns the one goroutine that steps the machine, the queues before it, the
 // requests that wait for their answer, the snapshots of the machine's image,
-// and the trace of what happens. It must not know how a request is decided
+// the trace of what happens, its own registration as a controller, and the
+// authorizer before its APIs (Config.Authorizer). It must not know how a request is decided
 // (the machine does), nor how records are replicated (raftclient does).
 //
 // # Goroutines
@@ -13,7 +14,8 @@
 // The event loop (Run's) steps the machine with what the quorum committed, with
 // requests, and with time; what the quorum says goes first, so that answers
 // that wait are not behind new questions. Handlers of the APIs run on their
-// connection's goroutine and wait for the loop. One snapshot at most is written
+// connection's goroutine and wait for the loop; so does the registrar, which
+// registers this controller with the active one (KIP-919). One snapshot at most is written
 // beside it, from an image that never changes.
 //
 //	c, err := kraftcontroller.New(kraftcontroller.Config{Raft: raftConfig, Machine: machineConfig})

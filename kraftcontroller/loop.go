@@ -15,6 +15,9 @@ import (
 
 // loop is the event loop: the only goroutine that touches the machine.
 func (c *Controller) loop(ctx context.Context) error {
+	if err := c.step(ctx, machine.Voters{IDs: c.voterIDs()}); err != nil {
+		return err
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -44,6 +47,14 @@ func (c *Controller) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func (c *Controller) voterIDs() []kafka.BrokerID {
+	var ids []kafka.BrokerID
+	for _, v := range c.cfg.Raft.Voters {
+		ids = append(ids, v.ID)
+	}
+	return ids
 }
 
 // wait is the time to the machine's deadline.

@@ -1,0 +1,115 @@
+package kraftcontroller
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/access"
+	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
+)
+
+// TestControllersRegister: every controller registers with the active one, the
+// active one with itself, and again after a restart; then features can rise.
+func TestControllersRegister(t *testing.T) {
+	cl := newCluster(t, 3, nil)
+	registered := func(want int) func() bool {
+		return func() bool {
+			n := 0
+			for c := range cl.active(-1).c.View().Image.Controllers() {
+				if c.Incarnation == cl.nodes[c.ID].c.registrar.incarnation && len(c.Endpoints) == 1 {
+					n++
+				}
+			}
+			return n == want
+		}
+	}
+	await(t, "all controllers to register", registered(3))
+	active := cl.active(-1)
+	for id, n := range cl.nodes {
+		if n != active {
+			n.kill()
+			cl.start(id)
+			break
+		}
+	}
+	await(t, "the restarted controller to register anew", registered(3))
+	req := kmsg.NewPtrUpdateFeaturesRequest()
+	req.Version = 2
+	u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+	u.Feature, u.MaxVersionLevel, u.UpgradeType = metadata.MetadataVersionFeature, int16(metadata.NewestMetadataVersion), 1
+	req.FeatureUpdates = append(req.FeatureUpdates, u)
+	if r := cl.request(req).(*kmsg.UpdateFeaturesResponse); r.ErrorCode != 0 {
+		t.Fatalf("%v %v", kafka.ErrorCode(r.ErrorCode), *r.ErrorMessage)
+	}
+	if level := cl.active(-1).c.View().Image.FeatureLevel(metadata.MetadataVersionFeature); level != int16(metadata.NewestMetadataVersion) {
+		t.Errorf("metadata.version is %d", level)
+	}
+}
+
+// TestAuthorizer: with an authorizer only those may ask whom it allows, on the
+// listener and within envelopes alike, and new ACLs act once they are committed.
+func TestAuthorizer(t *testing.T) {
+	cl := newCluster(t, 1, func(c *Config) { c.Authorizer = &access.Config{SuperUsers: []string{access.Anonymous}} })
+	cl.broker(1) // who does not authenticate is a super user here
+	as := func(principal string, req kmsg.Request) kmsg.Response {
+		t.Helper()
+		env := cl.request(wire.WrapRequest(&wire.Request{Principal: principal, Body: req}, 1)).(*kmsg.EnvelopeResponse)
+		resp, err := wire.UnwrapResponse(req, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	create := func(name string) kafka.ErrorCode {
+		return kafka.ErrorCode(as("User:ann", createTopics(name, 1, 1)).(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode)
+	}
+	if code := create("orders"); code != kafka.TopicAuthorizationFailed {
+		t.Errorf("without an ACL: %v", code)
+	}
+	acl := kmsg.NewPtrCreateACLsRequest()
+	acl.Version = 3
+	acl.Creations = append(acl.Creations, kmsg.CreateACLsRequestCreation{
+		ResourceType: kmsg.ACLResourceType(access.Topic), ResourceName: "orders", ResourcePatternType: kmsg.ACLResourcePatternType(access.Literal),
+		Principal: "User:ann", Host: "*", Operation: kmsg.ACLOperation(access.Create), PermissionType: kmsg.ACLPermissionType(access.Allow),
+	})
+	if r := as("User:ann", acl).(*kmsg.CreateACLsResponse); kafka.ErrorCode(r.Results[0].ErrorCode) != kafka.ClusterAuthorizationFailed {
+		t.Errorf("ann gives herself rights: %+v", r)
+	}
+	if r := cl.request(acl).(*kmsg.CreateACLsResponse); r.Results[0].ErrorCode != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if code := create("orders"); code != kafka.None {
+		t.Errorf("with an ACL: %v", code)
+	}
+	if code := create("secrets"); code != kafka.TopicAuthorizationFailed {
+		t.Errorf("another topic: %v", code)
+	}
+	d := kmsg.NewPtrDescribeACLsRequest()
+	d.Version, d.ResourceType, d.ResourcePatternType, d.Operation, d.PermissionType = 3, 1, 1, 1, 1
+	if r := cl.request(d).(*kmsg.DescribeACLsResponse); r.ErrorCode != 0 || len(r.Resources) != 1 || r.Resources[0].ACLs[0].Principal != "User:ann" {
+		t.Errorf("DescribeAcls: %+v", r)
+	}
+}
+
+// TestTokens: who sends a request, or has it forwarded, owns its token.
+func TestTokens(t *testing.T) {
+	cl := newCluster(t, 1, func(c *Config) { c.Machine.TokenSecret = "s" })
+	req := kmsg.NewPtrCreateDelegationTokenRequest()
+	req.Version = 3
+	if r := cl.request(req).(*kmsg.CreateDelegationTokenResponse); kafka.ErrorCode(r.ErrorCode) != kafka.DelegationTokenRequestNotAllowed {
+		t.Errorf("anonymous: %v", kafka.ErrorCode(r.ErrorCode))
+	}
+	env := cl.request(wire.WrapRequest(&wire.Request{Principal: "User:ann", Body: req}, 1)).(*kmsg.EnvelopeResponse)
+	resp, err := wire.UnwrapResponse(req, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resp.(*kmsg.CreateDelegationTokenResponse)
+	now := cl.active(-1).c.cfg.Raft.Now().UnixMilli()
+	if r.ErrorCode != 0 || r.PrincipalName != "ann" || r.IssueTimestamp > now || r.IssueTimestamp < now-60_000 {
+		t.Errorf("%+v at %d", r, now)
+	}
+}
