@@ -7,15 +7,16 @@ FUZZTIME ?= 60s
 # Those that targets kafka-zk and kafka-kraft run where they name none.
 KAFKA_VERSIONS ?= 3.9.2 4.4.0
 RUNFLAGS ?=
+DUELFLAGS ?=
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build run test race lint fuzz sim teeth images kafka bench release clean
+.PHONY: help build run test race lint fuzz sim teeth images kafka duel-zk duel-kraft bench release clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## make bin/kbench, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kbench ./cmd/kbench
@@ -52,6 +53,12 @@ images: build ## build the images of the docker provider and print their names
 
 kafka: ## fetch Apache Kafka's jars with Maven for the kafka-* targets; KAFKA_VERSIONS names which
 	@for v in $(KAFKA_VERSIONS); do harness/kafka/maven/fetch.sh "$$v" bin/kafka || exit 1; done
+
+duel-zk: build kafka ## pit our ZooKeeper-style controller against Kafka's, in pairs; DUELFLAGS adds flags
+	bin/kbench ab docs/specs/duel-zk.yaml --provider process --pairs 6 $(DUELFLAGS)
+
+duel-kraft: build kafka ## pit our KRaft quorum against Kafka's, in pairs; DUELFLAGS adds flags
+	bin/kbench ab docs/specs/duel-kraft.yaml --provider process --pairs 6 $(DUELFLAGS)
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
