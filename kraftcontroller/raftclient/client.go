@@ -36,11 +36,13 @@ type Client struct {
 	flushed  chan flushResult
 	drainNow chan struct{}
 	acc      *accumulator
-	peers    map[kafka.BrokerID]*peer
+	addrs    *addresses
 	ids      atomic.Uint64
 
 	// Owned by Run's goroutine.
 	calls     map[uint64]*call
+	peers     map[kafka.BrokerID]*peer
+	spawn     func(func(context.Context)) // runs a goroutine that Run joins
 	flushing  bool
 	receiving *metalog.SnapshotReceiver
 	lastRead  readCache
@@ -66,9 +68,10 @@ type event struct {
 
 // state is what other goroutines see of the machine.
 type state struct {
-	role raft.Role
-	hw   kafka.Offset // NoOffset where unknown
-	end  kafka.Offset
+	role   raft.Role
+	hw     kafka.Offset // NoOffset where unknown
+	end    kafka.Offset
+	quorum raft.Quorum
 }
 
 type flushResult struct {
@@ -92,16 +95,15 @@ func New(cfg Config) (*Client, error) {
 	}
 	cfg.defaults()
 	c := &Client{
-		cfg: cfg, voter: cfg.isVoter(), origin: cfg.Now(),
+		cfg: cfg, voter: cfg.syncs(), origin: cfg.Now(),
 		inbox: make(chan event, inboxSize), flush: make(chan uint64, 1), flushed: make(chan flushResult, 1),
 		drainNow: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		calls: map[uint64]*call{}, stopped: make(chan struct{}), fatal: make(chan error, 1),
+		calls: map[uint64]*call{}, peers: map[kafka.BrokerID]*peer{}, addrs: newAddresses(cfg.ListenerName, cfg.Bootstrap), stopped: make(chan struct{}), fatal: make(chan error, 1),
 	}
 	c.acc = newAccumulator(cfg.AppendLinger, cfg.Now, func() { signal(c.drainNow) })
 	if err := c.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("raft client %d: %w", cfg.NodeID, err), c.closeFiles())
 	}
-	c.peers = newPeers(c)
 	c.publish()
 	return c, nil
 }
@@ -128,7 +130,12 @@ func (c *Client) open() error {
 	if err != nil {
 		return err
 	}
-	c.machine, err = raft.New(c.cfg.machine(), p)
+	m := c.cfg.machine()
+	m.Bootstrap = c.addrs.bootstrapIDs()
+	if c.dir != nil {
+		m.DirectoryID = c.dir.Meta().DirectoryID
+	}
+	c.machine, err = raft.New(m, p)
 	return err
 }
 
@@ -150,8 +157,13 @@ func (c *Client) persisted() (raft.Persisted, error) {
 	for _, e := range c.log.Epochs() {
 		p.Epochs = append(p.Epochs, raft.EpochStart(e))
 	}
+	p.Changes = changesFromLog(c.log.QuorumChanges())
 	if id, ok := c.log.LatestSnapshot(); ok {
-		p.Snapshot = raft.SnapshotID(id)
+		q, err := c.log.SnapshotQuorum(id)
+		if err != nil {
+			return p, err
+		}
+		p.Snapshot, p.Quorum = raft.SnapshotID(id), quorumFromLog(q)
 	}
 	return p, nil
 }

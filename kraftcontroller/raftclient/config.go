@@ -1,6 +1,7 @@
 package raftclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ import (
 // DefaultAppendLinger is Kafka's controller.quorum.append.linger.ms.
 const DefaultAppendLinger = 25 * time.Millisecond
 
-// ControllerListener is the listener name that is told to other nodes.
-const ControllerListener = "CONTROLLER"
+// ControllerListener is the listener of the controllers where Config.Listener
+// names no other.
+const ControllerListener = raft.DefaultListener
 
 // Voter is a member of the static voter set and where it listens.
 type Voter struct {
@@ -61,10 +63,25 @@ type Listener interface {
 type Config struct {
 	NodeID    kafka.BrokerID
 	ClusterID string
-	// Voters is the static voter set. The node is an observer if it is not in
-	// it.
-	Voters   []Voter
-	Listener Listener
+	// Voters is the static voter set (controller.quorum.voters). The node is an
+	// observer if it is not in it. Empty with dynamic voters, which the log has
+	// or the snapshot that formatting wrote (KIP-853).
+	Voters []Voter
+	// Bootstrap are servers, host:port, that know who leads
+	// (controller.quorum.bootstrap.servers); empty asks the voters.
+	Bootstrap []string
+	// Controller is set where this node may become a voter: its log is always
+	// durable. A static voter is one in any case.
+	Controller bool
+	// AutoJoin makes a Controller that is no voter ask to be one
+	// (controller.quorum.auto.join.enable).
+	AutoJoin bool
+	// Endpoints is where a controller listens, among them the listener named
+	// ListenerName, by which controllers reach each other; ControllerListener
+	// where that is empty. A static voter's are taken from Voters where empty.
+	Endpoints    []kafka.Endpoint
+	ListenerName string
+	Listener     Listener
 	// Dir is the data directory, made where absent. Empty keeps the log in
 	// memory, only what the Listener has not seen yet: for observers only, who
 	// fetch a snapshot or the whole log again after a restart.
@@ -122,6 +139,14 @@ func (c *Config) defaults() {
 	if c.Seed == 0 {
 		c.Seed = uint64(c.Now().UnixNano())
 	}
+	if c.ListenerName == "" {
+		c.ListenerName = ControllerListener
+	}
+	for _, v := range c.Voters {
+		if v.ID == c.NodeID && len(c.Endpoints) == 0 {
+			c.Endpoints = []kafka.Endpoint{{Listener: c.ListenerName, Host: v.Host, Port: v.Port}}
+		}
+	}
 }
 
 func (c *Config) check() error {
@@ -129,16 +154,27 @@ func (c *Config) check() error {
 	if c.Listener == nil {
 		faults = append(faults, errors.New("no Listener"))
 	}
-	if c.Dir == "" && c.isVoter() {
-		faults = append(faults, fmt.Errorf("node %d is a voter and needs a data directory: a vote in memory is forgotten in a crash", c.NodeID))
+	if c.Dir == "" && c.syncs() {
+		faults = append(faults, fmt.Errorf("node %d may vote and needs a data directory: a vote in memory is forgotten in a crash", c.NodeID))
 	}
 	for _, v := range c.Voters {
 		if v.Host == "" || v.Port == 0 {
 			faults = append(faults, fmt.Errorf("voter %d has no address", v.ID))
 		}
 	}
+	if _, ok := endpointOf(c.Endpoints, cmp.Or(c.ListenerName, ControllerListener)); c.Controller && !ok && !c.isVoter() {
+		faults = append(faults, fmt.Errorf("controller %d has no endpoint named %s", c.NodeID, cmp.Or(c.ListenerName, ControllerListener)))
+	}
+	for _, addr := range c.Bootstrap {
+		if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+			faults = append(faults, fmt.Errorf("bootstrap server %q is not host:port", addr))
+		}
+	}
 	return errors.Join(faults...)
 }
+
+// syncs reports whether the log must be durable: others may count on it.
+func (c *Config) syncs() bool { return c.Controller || c.isVoter() }
 
 func (c *Config) isVoter() bool {
 	for _, v := range c.Voters {
@@ -156,13 +192,14 @@ func (c *Config) machine() raft.Config {
 		ElectionBackoffMax: c.ElectionBackoffMax, RequestTimeout: c.RequestTimeout,
 		RetryBackoff: c.RetryBackoff, FetchMaxWait: c.FetchMaxWait,
 		DisablePreVote: c.DisablePreVote, HWPush: c.HWPush,
-		NoFlush: !c.isVoter(),
-		Seed:    [2]uint64{c.Seed, uint64(c.NodeID)},
+		NoFlush: !c.syncs(), AutoJoin: c.AutoJoin && c.Controller,
+		Endpoints: c.Endpoints, Listener: c.ListenerName,
+		Seed: [2]uint64{c.Seed, uint64(c.NodeID)},
 	}
 	for _, v := range c.Voters {
 		m.Voters = append(m.Voters, raft.Voter{
 			ReplicaKey: raft.ReplicaKey{ID: v.ID},
-			Endpoints:  []kafka.Endpoint{{Listener: ControllerListener, Host: v.Host, Port: v.Port}},
+			Endpoints:  []kafka.Endpoint{{Listener: c.ListenerName, Host: v.Host, Port: v.Port}},
 		})
 	}
 	return m

@@ -36,9 +36,12 @@ func (c *Client) carryOut(fx raft.Effects) error {
 		}
 	}
 	for _, s := range fx.Send {
-		if !c.peers[s.To].send(outgoing{s.ID, s.Message}) {
-			c.owned = append(c.owned, raft.RequestFailed{ID: s.ID})
+		if m, ok := s.Message.(raft.APIVersionsRequest); ok {
+			if e, ok := endpointOf(m.Endpoints, c.cfg.ListenerName); ok {
+				c.addrs.learn(s.To, e.Host, int32(e.Port))
+			}
 		}
+		c.peer(s.To).send(outgoing{s.ID, s.Message})
 	}
 	for _, r := range fx.Reply {
 		if err := c.reply(r); err != nil {
@@ -57,8 +60,13 @@ func (c *Client) persist(q raft.QuorumState) error {
 	s := metalog.QuorumState{
 		Leader: q.LeaderID, Epoch: q.LeaderEpoch, Voted: q.VotedKey.ID, VotedDirectory: q.VotedKey.DirectoryID,
 	}
-	for _, v := range c.machine.Quorum().Voters {
-		s.Voters = append(s.Voters, v.ID)
+	if q := c.machine.Quorum(); q.KRaftVersion > 0 {
+		s.Version = 1
+	} else {
+		s.VotedDirectory = kafka.UUID{}
+		for _, v := range q.Voters {
+			s.Voters = append(s.Voters, v.ID)
+		}
 	}
 	return metalog.WriteQuorumState(c.cfg.FS, c.quorum, s)
 }
@@ -85,8 +93,8 @@ func (c *Client) changeLog(op raft.LogOp) error {
 // encode gives the bytes of an append: those that came with a fetch, or a new
 // batch of this leader.
 func (c *Client) encode(op raft.LogAppend) ([]byte, error) {
-	if op.LeaderChange != nil {
-		return c.encodeLeaderChange(op)
+	if op.LeaderChange != nil || len(op.Changes) > 0 {
+		return c.encodeControl(op)
 	}
 	switch r := op.Records.(type) {
 	case []byte:
@@ -100,7 +108,11 @@ func (c *Client) encode(op raft.LogAppend) ([]byte, error) {
 	return nil, fmt.Errorf("append of %T", op.Records)
 }
 
-func (c *Client) encodeLeaderChange(op raft.LogAppend) ([]byte, error) {
+// encodeControl gives the control batch of this leader.
+func (c *Client) encodeControl(op raft.LogAppend) ([]byte, error) {
+	if op.LeaderChange == nil {
+		return c.encodeBatch(op.Batches[0], true, changeRecords(op.Changes))
+	}
 	m := metalog.LeaderChange{Leader: op.LeaderChange.LeaderID}
 	for _, v := range op.LeaderChange.Voters {
 		m.Voters = append(m.Voters, metalog.VoterKey{ID: v.ID, Directory: v.DirectoryID})
@@ -108,7 +120,7 @@ func (c *Client) encodeLeaderChange(op raft.LogAppend) ([]byte, error) {
 	for _, v := range op.LeaderChange.GrantingVoters {
 		m.GrantingVoters = append(m.GrantingVoters, metalog.VoterKey{ID: v.ID, Directory: v.DirectoryID})
 	}
-	return c.encodeBatch(op.Batches[0], true, []metalog.Record{m.Record()})
+	return c.encodeBatch(op.Batches[0], true, append([]metalog.Record{m.Record()}, changeRecords(op.Changes)...))
 }
 
 func (c *Client) encodeBatch(at raft.Batch, control bool, records []metalog.Record) ([]byte, error) {
@@ -178,7 +190,11 @@ func (c *Client) receiveSnapshot(s raft.Snapshot) error {
 		return err
 	}
 	c.cfg.Logger.Info("fetched a snapshot", "endOffset", id.EndOffset, "epoch", id.Epoch)
-	c.owned = append(c.owned, raft.SnapshotInstalled{ID: s.ID})
+	q, err := c.log.SnapshotQuorum(id)
+	if err != nil {
+		return err
+	}
+	c.owned = append(c.owned, raft.SnapshotInstalled{ID: s.ID, Quorum: quorumFromLog(q)})
 	return nil
 }
 
@@ -214,7 +230,7 @@ func (c *Client) roleChanged(now raft.Role) {
 	}
 	switch {
 	case now.State == raft.Leader && (before.State != raft.Leader || now.Epoch != before.Epoch):
-		c.acc.begin(now.Epoch, now.EpochStart+1)
+		c.acc.begin(now.Epoch, c.machine.LogEnd())
 		c.cfg.Trace.Emit(trace.Event{Kind: trace.ControllerElected, Epoch: int64(now.Epoch)})
 	case before.State == raft.Follower && (now.State == raft.Prospective || now.State == raft.Candidate):
 		c.cfg.Trace.Emit(trace.Event{

@@ -21,6 +21,9 @@ const (
 	keyEndQuorumEpoch   = 54
 	keyDescribeQuorum   = 55
 	keyFetchSnapshot    = 59
+	keyAddVoter         = 80
+	keyRemoveVoter      = 81
+	keyUpdateVoter      = 82
 )
 
 // pickVersion gives the newest version of an API that both ends have.
@@ -52,6 +55,17 @@ func (c *Client) encodeRequest(msg raft.Message, pick pickVersion) (kmsg.Request
 	case raft.FetchSnapshotRequest:
 		v, err := pick(keyFetchSnapshot, 0, 1)
 		return encodeFetchSnapshot(m, v), err
+	case raft.APIVersionsRequest:
+		return encodeAPIVersions(), nil
+	case raft.AddVoterRequest:
+		v, err := pick(keyAddVoter, 0, 1)
+		return encodeAddVoter(m, v), err
+	case raft.RemoveVoterRequest:
+		v, err := pick(keyRemoveVoter, 0, 0)
+		return encodeRemoveVoter(m, v), err
+	case raft.UpdateVoterRequest:
+		v, err := pick(keyUpdateVoter, 0, 0)
+		return encodeUpdateVoter(m, v), err
 	}
 	return nil, fmt.Errorf("request %T is unknown to the driver", msg)
 }
@@ -102,9 +116,9 @@ func (c *Client) encodeBegin(m raft.BeginQuorumEpochRequest, version int16) kmsg
 	t := kmsg.NewBeginQuorumEpochRequestTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, p)
 	r.Topics = append(r.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok {
+	for _, v := range c.cfg.Endpoints {
 		e := kmsg.NewBeginQuorumEpochRequestLeaderEndpoint()
-		e.Name, e.Host, e.Port = ControllerListener, v.Host, v.Port
+		e.Name, e.Host, e.Port = v.Listener, v.Host, v.Port
 		r.LeaderEndpoints = append(r.LeaderEndpoints, e)
 	}
 	return r
@@ -124,9 +138,9 @@ func (c *Client) encodeEnd(m raft.EndQuorumEpochRequest, version int16) kmsg.Req
 	t := kmsg.NewEndQuorumEpochRequestTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, p)
 	r.Topics = append(r.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok {
+	for _, v := range c.cfg.Endpoints {
 		e := kmsg.NewEndQuorumEpochRequestLeaderEndpoint()
-		e.Name, e.Host, e.Port = ControllerListener, v.Host, v.Port
+		e.Name, e.Host, e.Port = v.Listener, v.Host, v.Port
 		r.LeaderEndpoints = append(r.LeaderEndpoints, e)
 	}
 	return r
@@ -145,15 +159,6 @@ func encodeFetchSnapshot(m raft.FetchSnapshotRequest, version int16) kmsg.Reques
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, p)
 	r.Topics = append(r.Topics, t)
 	return r
-}
-
-func (c *Client) voterByID(id kafka.BrokerID) (Voter, bool) {
-	for _, v := range c.cfg.Voters {
-		if v.ID == id {
-			return v, true
-		}
-	}
-	return Voter{}, false
 }
 
 var errNoPartition = errors.New("the answer has no partition of " + kafka.MetadataTopic)
@@ -191,6 +196,14 @@ func decodeResponse(resp kmsg.Response) (raft.Message, error) {
 		return m, noPartition(r.ErrorCode)
 	case *kmsg.FetchSnapshotResponse:
 		return decodeFetchSnapshot(r)
+	case *kmsg.ApiVersionsResponse:
+		return decodeAPIVersions(r), nil
+	case *kmsg.AddRaftVoterResponse:
+		return raft.AddVoterResponse{Error: kafka.ErrorCode(r.ErrorCode)}, nil
+	case *kmsg.RemoveRaftVoterResponse:
+		return raft.RemoveVoterResponse{Error: kafka.ErrorCode(r.ErrorCode)}, nil
+	case *kmsg.UpdateRaftVoterResponse:
+		return decodeUpdateVoter(r), nil
 	}
 	return nil, fmt.Errorf("response %T is unknown to the driver", resp)
 }
@@ -242,10 +255,25 @@ func checkedBatches(raw []byte, m *raft.FetchResponse) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Batches = append(m.Batches, raft.Batch{BaseOffset: h.BaseOffset, LastOffset: h.EndOffset - 1, Epoch: h.Epoch})
+		b := raft.Batch{BaseOffset: h.BaseOffset, LastOffset: h.EndOffset - 1, Epoch: h.Epoch}
+		if h.Control {
+			if b.Changes, err = quorumChanges(raw[end:]); err != nil {
+				return nil, err
+			}
+		}
+		m.Batches = append(m.Batches, b)
 		end += h.SizeBytes
 	}
 	return raw[:end], nil
+}
+
+func quorumChanges(raw []byte) ([]raft.QuorumChange, error) {
+	b, _, err := metalog.ReadBatch(raw)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := b.QuorumChanges()
+	return changesFromLog(changes), err
 }
 
 func decodeFetchSnapshot(r *kmsg.FetchSnapshotResponse) (raft.Message, error) {

@@ -25,35 +25,33 @@ type outgoing struct {
 	msg raft.Message
 }
 
-// peer is another voter. A server answers a connection's requests in order and
+// peer is another node of the quorum. A server answers a connection's requests in order and
 // may park a fetch, so votes and the like have a connection of their own.
 type peer struct {
 	fetch, rpc *link
 }
 
-func newPeers(c *Client) map[kafka.BrokerID]*peer {
-	peers := map[kafka.BrokerID]*peer{}
-	for _, v := range c.cfg.Voters {
-		if v.ID != c.cfg.NodeID {
-			peers[v.ID] = &peer{fetch: newLink(c, v), rpc: newLink(c, v)}
-		}
+// peer gives the connections to a node, made when the machine first sends to
+// it: voters, leaders and bootstrap servers.
+func (c *Client) peer(id kafka.BrokerID) *peer {
+	p := c.peers[id]
+	if p == nil {
+		p = &peer{fetch: newLink(c, id), rpc: newLink(c, id)}
+		c.peers[id] = p
+		c.spawn(p.fetch.run)
+		c.spawn(p.rpc.run)
 	}
-	return peers
+	return p
 }
 
-// send hands a request to its connection and never blocks; false where there
-// is no such peer.
-func (p *peer) send(o outgoing) bool {
-	if p == nil {
-		return false
-	}
+// send hands a request to its connection and never blocks.
+func (p *peer) send(o outgoing) {
 	switch o.msg.(type) {
 	case raft.FetchRequest, raft.FetchSnapshotRequest:
 		p.fetch.send(o)
 	default:
 		p.rpc.send(o)
 	}
-	return true
 }
 
 // link is one connection to a peer, made anew when it breaks, with one request
@@ -62,7 +60,7 @@ func (p *peer) send(o outgoing) bool {
 // answer in order would hold the new one back.
 type link struct {
 	client *Client
-	voter  Voter
+	id     kafka.BrokerID
 	wake   chan struct{}
 
 	mu    sync.Mutex
@@ -77,8 +75,8 @@ type link struct {
 	lost     bool // it was said that the peer cannot be reached
 }
 
-func newLink(c *Client, v Voter) *link {
-	return &link{client: c, voter: v, wake: make(chan struct{}, 1)}
+func newLink(c *Client, id kafka.BrokerID) *link {
+	return &link{client: c, id: id, wake: make(chan struct{}, 1)}
 }
 
 func (l *link) send(o outgoing) {
@@ -142,10 +140,10 @@ func (l *link) log(ctx context.Context, err error) {
 		return
 	}
 	if err != nil && !l.lost {
-		l.client.cfg.Logger.Warn("voter cannot be reached", "voter", l.voter.ID, "addr", l.voter.Addr(), "err", err)
+		l.client.cfg.Logger.Warn("voter cannot be reached", "voter", l.id, "err", err)
 	}
 	if err == nil && l.lost {
-		l.client.cfg.Logger.Info("voter answers again", "voter", l.voter.ID)
+		l.client.cfg.Logger.Info("voter answers again", "voter", l.id)
 	}
 	l.lost = err != nil
 }
@@ -157,8 +155,11 @@ func (l *link) roundTrip(ctx context.Context, msg raft.Message) (raft.Message, e
 		return nil, err
 	}
 	req, err := l.client.encodeRequest(msg, l.version)
+	if _, ok := msg.(raft.UpdateVoterRequest); ok && err != nil { // before Kafka 3.9
+		return raft.UpdateVoterResponse{Error: kafka.UnsupportedVersion, LeaderID: raft.None}, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("voter %d: %w", l.voter.ID, err)
+		return nil, fmt.Errorf("voter %d: %w", l.id, err)
 	}
 	resp, err := l.conn.Request(ctx, req)
 	if err != nil {
@@ -167,18 +168,23 @@ func (l *link) roundTrip(ctx context.Context, msg raft.Message) (raft.Message, e
 		return nil, err
 	}
 	l.backoff = 0
+	l.client.addrs.learnFrom(resp)
 	return decodeResponse(resp)
 }
 
 func (l *link) connect(ctx context.Context) error {
-	if l.conn != nil && l.conn.Err() == nil {
+	addr, err := l.client.addrs.dial(l.id)
+	if err != nil {
+		return err
+	}
+	if l.conn != nil && l.conn.Err() == nil && l.conn.Addr() == addr {
 		return nil
 	}
 	l.hangUp()
 	if l.client.cfg.Now().Before(l.retryAt) {
 		return errBackoff
 	}
-	conn, err := wire.Dial(ctx, l.voter.Addr(), wire.DialOptions{
+	conn, err := wire.Dial(ctx, addr, wire.DialOptions{
 		ClientID: fmt.Sprintf("raft-client-%d", l.client.cfg.NodeID), Dial: l.client.cfg.Dial,
 	})
 	if err == nil {

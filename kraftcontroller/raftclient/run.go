@@ -25,10 +25,7 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	for _, p := range c.peers {
-		wg.Go(func() { p.fetch.run(ctx) })
-		wg.Go(func() { p.rpc.run(ctx) })
-	}
+	c.spawn = func(f func(context.Context)) { wg.Go(func() { f(ctx) }) }
 	wg.Go(func() { c.syncLoop(ctx) })
 	wg.Go(func() { c.deliverLoop(ctx) })
 
@@ -166,8 +163,9 @@ func (c *Client) syncLoop(ctx context.Context) {
 // publish shows the machine's state to the other goroutines.
 func (c *Client) publish() {
 	c.mu.Lock()
-	c.state = state{role: c.machine.Role(), hw: c.machine.HighWatermark(), end: c.machine.LogEnd()}
+	c.state = state{role: c.machine.Role(), hw: c.machine.HighWatermark(), end: c.machine.LogEnd(), quorum: c.machine.Quorum()}
 	c.mu.Unlock()
+	c.addrs.use(c.machine.Quorum().Voters)
 	signal(c.wake)
 }
 

@@ -42,6 +42,9 @@ func (c *Client) APIs() []wire.API {
 		{Key: keyEndQuorumEpoch, MinVersion: 0, MaxVersion: 1, Handle: c.serveEnd},
 		{Key: keyDescribeQuorum, MinVersion: 0, MaxVersion: 2, Handle: c.serveDescribe},
 		{Key: keyFetchSnapshot, MinVersion: 0, MaxVersion: 1, Handle: c.serveFetchSnapshot},
+		{Key: keyAddVoter, MinVersion: 0, MaxVersion: 1, Handle: c.serveAddVoter},
+		{Key: keyRemoveVoter, MinVersion: 0, MaxVersion: 0, Handle: c.serveRemoveVoter},
+		{Key: keyUpdateVoter, MinVersion: 0, MaxVersion: 0, Handle: c.serveUpdateVoter},
 	}
 	for i := range apis {
 		apis[i].Handle = unlessGone(apis[i].Handle)
@@ -159,9 +162,9 @@ func (c *Client) serveFetch(ctx context.Context, r *wire.Request) (kmsg.Response
 	t := kmsg.NewFetchResponseTopic()
 	t.Topic, t.TopicID, t.Partitions = req.Topics[0].Topic, req.Topics[0].TopicID, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok && req.Version >= 16 {
+	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 16 {
 		b := kmsg.NewFetchResponseBroker()
-		b.NodeID, b.Host, b.Port = int32(v.ID), v.Host, int32(v.Port)
+		b.NodeID, b.Host, b.Port = int32(m.LeaderID), v.Host, int32(v.Port)
 		resp.Brokers = append(resp.Brokers, b)
 	}
 	return resp, nil
@@ -195,9 +198,9 @@ func (c *Client) serveVote(ctx context.Context, r *wire.Request) (kmsg.Response,
 	t := kmsg.NewVoteResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewVoteResponseNodeEndpoint()
-		e.NodeID, e.Host, e.Port = int32(v.ID), v.Host, v.Port
+		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
 	}
 	return resp, nil
@@ -211,6 +214,11 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 		return resp, nil
 	}
 	p := req.Topics[0].Partitions[0]
+	for _, e := range req.LeaderEndpoints {
+		if e.Name == c.cfg.ListenerName {
+			c.addrs.learn(kafka.BrokerID(p.LeaderID), e.Host, int32(e.Port))
+		}
+	}
 	a, err := c.ask(ctx, raft.BeginQuorumEpochRequest{
 		ClusterID: req.ClusterID,
 		Voter:     raft.ReplicaKey{ID: kafka.BrokerID(req.VoterID), DirectoryID: p.VoterDirectoryID},
@@ -229,9 +237,9 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 	t := kmsg.NewBeginQuorumEpochResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewBeginQuorumEpochResponseNodeEndpoint()
-		e.NodeID, e.Host, e.Port = int32(v.ID), v.Host, v.Port
+		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
 	}
 	return resp, nil
@@ -271,9 +279,9 @@ func (c *Client) serveEnd(ctx context.Context, r *wire.Request) (kmsg.Response, 
 	t := kmsg.NewEndQuorumEpochResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.voterByID(got.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.endpoint(got.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewEndQuorumEpochResponseNodeEndpoint()
-		e.NodeID, e.Host, e.Port = int32(v.ID), v.Host, v.Port
+		e.NodeID, e.Host, e.Port = int32(got.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
 	}
 	return resp, nil
@@ -313,9 +321,9 @@ func (c *Client) serveFetchSnapshot(ctx context.Context, r *wire.Request) (kmsg.
 	t := kmsg.NewFetchSnapshotResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.voterByID(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewFetchSnapshotResponseNodeEndpoint()
-		e.NodeID, e.Host, e.Port = int32(v.ID), v.Host, v.Port
+		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
 	}
 	return resp, nil
@@ -364,11 +372,14 @@ func (c *Client) serveDescribe(ctx context.Context, r *wire.Request) (kmsg.Respo
 	t := kmsg.NewDescribeQuorumResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, p)
 	resp.Topics = append(resp.Topics, t)
-	for _, v := range c.cfg.Voters {
-		l := kmsg.NewDescribeQuorumResponseNodeListener()
-		l.Name, l.Host, l.Port = ControllerListener, v.Host, v.Port
+	for _, v := range c.Quorum().Voters {
 		n := kmsg.NewDescribeQuorumResponseNode()
-		n.NodeID, n.Listeners = int32(v.ID), append(n.Listeners, l)
+		n.NodeID = int32(v.ID)
+		for _, e := range v.Endpoints {
+			l := kmsg.NewDescribeQuorumResponseNodeListener()
+			l.Name, l.Host, l.Port = e.Listener, e.Host, e.Port
+			n.Listeners = append(n.Listeners, l)
+		}
 		resp.Nodes = append(resp.Nodes, n)
 	}
 	return resp, nil

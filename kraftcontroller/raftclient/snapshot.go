@@ -23,7 +23,34 @@ func (c *Client) NewSnapshot(id metalog.SnapshotID, lastTimestamp int64) (*metal
 	if err := c.log.CheckSnapshotID(id); err != nil {
 		return nil, err
 	}
-	return c.log.NewSnapshot(id, lastTimestamp, metalog.Quorum{})
+	q, err := c.quorumAt(id)
+	if err != nil {
+		return nil, err
+	}
+	return c.log.NewSnapshot(id, lastTimestamp, q)
+}
+
+// quorumAt is what the snapshot id must say of the quorum.
+func (c *Client) quorumAt(id metalog.SnapshotID) (metalog.Quorum, error) {
+	var q metalog.Quorum
+	if latest, ok := c.log.LatestSnapshot(); ok {
+		var err error
+		if q, err = c.log.SnapshotQuorum(latest); err != nil {
+			return q, err
+		}
+	}
+	for _, change := range c.log.QuorumChanges() {
+		if change.Offset >= id.EndOffset {
+			break
+		}
+		if change.Level != metalog.Unchanged {
+			q.Level = change.Level
+		}
+		if change.Voters != nil {
+			q.Voters = change.Voters
+		}
+	}
+	return q, nil
 }
 
 // FinishSnapshot makes the snapshot durable and the quorum's, and drops what is
