@@ -197,15 +197,23 @@ func (p *kraftPlane) apis() []wire.API {
 	for _, a := range []struct{ key, lowest, highest int16 }{
 		{19, 2, 7},
 		{20, 1, 6},
+		{30, 0, 3},
+		{31, 0, 3},
 		{33, 0, 2},
 		{37, 0, 3},
+		{38, 1, 3},
+		{39, 1, 2},
+		{40, 1, 2},
 		{43, 0, 2},
 		{44, 0, 1},
-		{45, 0, 0},
+		{45, 0, 1},
 		{46, 0, 0},
+		{49, 0, 1},
+		{51, 0, 0},
 		{55, 0, 2},
-		{57, 0, 1},
+		{57, 0, 2},
 		{64, 0, 0},
+		{94, 0, 0},
 	} {
 		apis = append(apis, wire.API{Key: a.key, MinVersion: a.lowest, MaxVersion: a.highest, Handle: p.handleForwarded})
 	}
