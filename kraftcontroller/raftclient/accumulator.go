@@ -19,9 +19,10 @@ const (
 
 // accumulator gathers the appends of one leader epoch into batches. Offsets
 // are given out at once, so that a controller can replay what it wrote before
-// it is durable; the machine must give the same ones when the batch is drained,
-// which holds because nothing else appends in an epoch once its LeaderChange
-// is in.
+// it is durable; the machine must give the same ones when the batch is drained.
+// Only a change of the voters appends in between: it takes out what waits with
+// pause and goes on behind itself with resume, and waits for whoever has
+// reserved the next offset.
 type accumulator struct {
 	linger time.Duration
 	now    func() time.Time
@@ -30,6 +31,8 @@ type accumulator struct {
 	mu      sync.Mutex
 	drained sync.Cond // that there is room, or that the epoch is over
 	open    bool
+	paused  bool // a control record is on its way into the log
+	reserve bool // the next offset is somebody's
 	epoch   kafka.LeaderEpoch
 	next    kafka.Offset
 	waiting []*pendingBatch // all but the last are full
@@ -54,7 +57,7 @@ func newAccumulator(linger time.Duration, now func() time.Time, wake func()) *ac
 func (a *accumulator) begin(epoch kafka.LeaderEpoch, next kafka.Offset) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open, a.epoch, a.next, a.waiting = true, epoch, next, nil
+	a.open, a.paused, a.epoch, a.next, a.waiting = true, false, epoch, next, nil
 	a.drained.Broadcast()
 }
 
@@ -62,7 +65,7 @@ func (a *accumulator) begin(epoch kafka.LeaderEpoch, next kafka.Offset) {
 func (a *accumulator) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open, a.waiting = false, nil
+	a.open, a.paused, a.waiting = false, false, nil
 	a.drained.Broadcast()
 }
 
@@ -78,10 +81,14 @@ func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Of
 	defer a.mu.Unlock()
 	var b *pendingBatch
 	for b == nil {
+		for a.paused && a.open {
+			a.drained.Wait()
+		}
 		if !a.open || epoch != a.epoch {
 			return kafka.NoOffset, fmt.Errorf("append in epoch %d: %w", epoch, kafka.NotLeaderOrFollower)
 		}
 		if b = a.room(size); b == nil {
+			a.drained.Broadcast() // whoever pauses may make room
 			a.drained.Wait()
 		}
 	}
@@ -95,6 +102,52 @@ func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Of
 		a.wake()
 	}
 	return a.next - 1, nil
+}
+
+// reserved gives the offset of the next record and keeps control records from
+// it until release, which must follow soon. False where epoch is over.
+func (a *accumulator) reserved(epoch kafka.LeaderEpoch) (kafka.Offset, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.paused && a.open {
+		a.drained.Wait()
+	}
+	if !a.open || epoch != a.epoch {
+		return kafka.NoOffset, false
+	}
+	a.reserve = true
+	return a.next, true
+}
+
+func (a *accumulator) release() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reserve = false
+	a.drained.Broadcast()
+}
+
+// pause takes out all that waits, on the goroutine that drains, and makes
+// appends wait until resume. It is called again until it gives nothing: as long
+// as the next offset is reserved, more can come.
+func (a *accumulator) pause() []*pendingBatch {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.open && a.reserve && len(a.waiting) < maxWaiting {
+		a.drained.Wait()
+	}
+	ready := a.waiting
+	a.waiting = nil
+	a.paused = !a.reserve
+	a.drained.Broadcast()
+	return ready
+}
+
+// resume goes on at next.
+func (a *accumulator) resume(next kafka.Offset) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.paused, a.next = false, next
+	a.drained.Broadcast()
 }
 
 func checkSize(values [][]byte) (int, error) {

@@ -177,6 +177,15 @@ func (c *Client) Append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset,
 	return c.acc.append(epoch, values)
 }
 
+// Reserve gives the offset that the next record of epoch gets and, until release
+// is called, keeps the control records of the quorum itself from it: a caller
+// that decides by offsets steps and appends in between, and soon. False where
+// this node does not lead that epoch.
+func (c *Client) Reserve(epoch kafka.LeaderEpoch) (next kafka.Offset, release func(), ok bool) {
+	next, ok = c.acc.reserved(epoch)
+	return next, c.acc.release, ok
+}
+
 // Resign gives up the leadership of epoch and hands over; in any other state it
 // does nothing.
 func (c *Client) Resign(ctx context.Context, epoch kafka.LeaderEpoch) error {

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
 	"kbench/kafka"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raft"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -177,10 +179,17 @@ func (q *quorum) start(id kafka.BrokerID) *node {
 	return n
 }
 
+// supportsDynamicVoters is what a controller says of kraft.version.
+func supportsDynamicVoters(resp *kmsg.ApiVersionsResponse) {
+	f := kmsg.NewApiVersionsResponseSupportedFeature()
+	f.Name, f.MaxVersion = kraftVersionFeature, raft.SupportedKRaft.Max
+	resp.SupportedFeatures = append(resp.SupportedFeatures, f)
+}
+
 func (n *node) serve(v Voter) {
 	n.t.Helper()
 	var err error
-	if n.server, err = wire.NewServer(wire.ServerConfig{APIs: n.client.APIs(), Listener: ControllerListener, Logger: n.cfg.Logger}); err != nil {
+	if n.server, err = wire.NewServer(wire.ServerConfig{APIs: n.client.APIs(), Features: supportsDynamicVoters, Listener: ControllerListener, Logger: n.cfg.Logger}); err != nil {
 		n.t.Fatal(err)
 	}
 	ln, err := net.Listen("tcp", v.Addr())

@@ -115,8 +115,52 @@ func (c *Client) until(deadline time.Duration) time.Duration {
 
 func (c *Client) now() time.Duration { return c.cfg.Now().Sub(c.origin) }
 
+// changesVoters reports whether the machine may append control records for in.
+func changesVoters(in raft.Input) bool {
+	var m raft.Message
+	switch in := in.(type) {
+	case raft.Request:
+		m = in.Message
+	case raft.Response:
+		m = in.Message
+	}
+	switch m.(type) {
+	case raft.AddVoterRequest, raft.RemoveVoterRequest, raft.UpdateVoterRequest, raft.UpgradeRequest, raft.APIVersionsResponse:
+		return true
+	}
+	return false
+}
+
 // step hands one input to the machine and carries out what it asks.
 func (c *Client) step(in raft.Input) (time.Duration, error) {
+	if c.view().leads(c.cfg.NodeID) && changesVoters(in) {
+		return c.stepControl(in)
+	}
+	return c.stepNow(in)
+}
+
+// stepControl steps an input for which the machine may append control records:
+// behind all that was accepted before, and in front of all that comes.
+func (c *Client) stepControl(in raft.Input) (time.Duration, error) {
+	for {
+		ready := c.acc.pause()
+		for _, b := range ready {
+			if _, err := c.stepNow(raft.Append{Epoch: b.epoch, Count: int32(len(b.records)), Records: b}); err != nil {
+				return 0, err
+			}
+		}
+		if len(ready) == 0 {
+			break
+		}
+	}
+	deadline, err := c.stepNow(in)
+	if c.view().leads(c.cfg.NodeID) {
+		c.acc.resume(c.machine.LogEnd())
+	}
+	return deadline, err
+}
+
+func (c *Client) stepNow(in raft.Input) (time.Duration, error) {
 	fx, deadline := c.machine.Step(c.now(), in)
 	if cancel, ok := in.(raft.Cancel); ok {
 		delete(c.calls, cancel.ID)
