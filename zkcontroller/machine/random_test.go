@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 )
 
 // cache is a broker as the controller's requests make it, with the checks that
@@ -123,6 +124,8 @@ func (w *world) step(in Input) {
 				}
 			case *GiveUp:
 				w.count["give up"]++
+			case *WatchState:
+				w.zk.watching[e.Partition] = e.On
 			case *Queue:
 				w.zk.events = append(w.zk.events, e.Event)
 			}
@@ -395,6 +398,10 @@ func (w *world) grow() {
 			if p.ls.Leader < 0 || w.caches[p.ls.Leader] == nil || w.rng.IntN(2) == 0 {
 				continue
 			}
+			if w.m.cfg.Protocol.LeadersWriteISR() {
+				w.leaderWrites(p.tp())
+				continue
+			}
 			w.count["alter"]++
 			e := AlterPartition{Call: w.next(), Version: 3, Broker: p.ls.Leader, Epoch: w.zk.brokers[p.ls.Leader].Epoch}
 			c := ISRChange{Topic: t.name, Partition: p.index, LeaderEpoch: p.ls.LeaderEpoch, PartitionEpoch: p.ls.Version}
@@ -412,13 +419,47 @@ func (w *world) grow() {
 	}
 }
 
+// leaderWrites is a leader of an old protocol: it writes its ISR if it knows the
+// newest state, and leaves a notification.
+func (w *world) leaderWrites(tp kafka.TopicPartition) {
+	s := w.zk.states[tp]
+	c := w.caches[s.Leader]
+	if c == nil || c.roles[tp].LeaderEpoch != s.LeaderEpoch || c.roles[tp].Version != s.Version {
+		return
+	}
+	var isr []kafka.BrokerID
+	for _, id := range w.zk.topics[tp.Topic].Partitions[tp.Partition].Replicas {
+		if w.caches[id] != nil && !w.m.ctx.isShuttingDown(id) || id == s.Leader {
+			isr = append(isr, id)
+		}
+	}
+	if slices.Equal(isr, s.ISR) || !slices.Contains(isr, s.Leader) {
+		return
+	}
+	w.count["leader wrote"]++
+	s.ISR = isr
+	s.Version++
+	w.zk.states[tp], c.roles[tp] = s, s
+	if w.zk.watching[tp] {
+		w.zk.events = append(w.zk.events, ReassignISRChanged{tp})
+	}
+	w.zk.notify(ISRNotes, note{partitions: []kafka.TopicPartition{tp}}, ISRNotified{})
+}
+
 func runWorld(t *testing.T, seed uint64, steps int) map[string]int {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), zk: newModel(), caches: map[kafka.BrokerID]*cache{},
 		claims: map[kafka.TopicPartition]map[kafka.LeaderEpoch]kafka.BrokerID{}, seen: map[kafka.TopicPartition]LeaderISR{},
 		answered: map[CallID]bool{}, count: map[string]int{}, hosts: map[kafka.TopicPartition][]kafka.BrokerID{},
 	}
-	w.m = New(Config{ID: 1, Rand: rand.New(rand.NewPCG(seed, 2))})
+	cfg := Config{ID: 1, Rand: rand.New(rand.NewPCG(seed, 2))}
+	if seed%4 == 3 { // leaders write ISRs themselves
+		var err error
+		if cfg.Protocol, err = ibp.Parse("2.6"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.m = New(cfg)
 	w.zk.interfere = func(tp kafka.TopicPartition) {
 		if !w.growing && w.rng.IntN(50) == 0 {
 			w.zk.bump(tp)
@@ -451,7 +492,7 @@ func TestRandomHistories(t *testing.T) {
 			}
 		})
 	}
-	for _, k := range []string{"create", "kill", "start", "shutdown", "alter", "elect", "delete", "failover", "usurped", "give up", "taken over mid-flow", "reassign", "reassign by znode", "replicas dropped"} {
+	for _, k := range []string{"create", "kill", "start", "shutdown", "alter", "elect", "delete", "failover", "usurped", "give up", "taken over mid-flow", "reassign", "reassign by znode", "replicas dropped", "leader wrote"} {
 		if total[k] < 20 {
 			t.Errorf("only %d of %q: the histories do not cover it", total[k], k)
 		}
