@@ -93,6 +93,12 @@ func (run *cellRun) up(ctx context.Context) error {
 	defer cancel()
 	var st store
 	var err error
+	if run.spec.Severs() {
+		if err = run.provider.Separate(ctx); err != nil {
+			return fmt.Errorf("give every node a network of its own: %w", err)
+		}
+		run.out.Notes = append(run.out.Notes, "every node has a network of its own, and packets between nodes pass a bridge, since links are cut")
+	}
 	if run.spec.Target.InZooKeeper() {
 		if st, err = openStore(ctx, run.provider, run.spec, run.say); err != nil {
 			return err
@@ -114,6 +120,9 @@ func (run *cellRun) up(ctx context.Context) error {
 	}
 	if err := run.cluster.WaitHealthy(ctx); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)
+	}
+	if run.spec.Severs() {
+		return run.cluster.attachAgents(ctx)
 	}
 	return nil
 }

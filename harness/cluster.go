@@ -28,9 +28,10 @@ type cluster struct {
 	watch *apache.Watch // of /controller, nil where the candidates tell by themselves
 
 	mu       sync.Mutex
-	excluded map[kafka.BrokerID]bool // stopped, killed or paused by a fault
-	starts   map[kafka.BrokerID]int  // how often a fault started the node again
-	seen     []checker.Observation   // what brokers served at health gates
+	excluded map[kafka.BrokerID]bool // stopped, killed, paused or cut off by a fault
+	severed  map[provider.Node]*severance
+	starts   map[kafka.BrokerID]int // how often a fault started the node again
+	seen     []checker.Observation  // what brokers served at health gates
 }
 
 // node is one broker or controller with the process that holds it.
@@ -51,7 +52,7 @@ var errUnknownNode = errors.New("no such node in the cluster")
 // quorums side by side, since each formats its storage by a JVM of its own, and
 // candidates one after the other, lest their sessions expire as they start.
 func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
-	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, starts: map[kafka.BrokerID]int{}}
+	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, severed: map[provider.Node]*severance{}, starts: map[kafka.BrokerID]int{}}
 	procs, err := launch(ctx, p, mode, members)
 	for i, m := range members {
 		for j, id := range m.ids {
@@ -177,11 +178,19 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 	if err != nil {
 		return 0, err
 	}
-	back := f == workloads.FaultResume || f == workloads.FaultStart
+	back := f.Undo() == ""
 	if !back {
 		c.exclude(n, true) // before the signal: nobody may take it for live
 	}
-	sent, err := n.inject(ctx, f)
+	var sent int64
+	switch {
+	case f.Severs():
+		sent, err = c.sever(ctx, n, f)
+	case f == workloads.FaultHeal:
+		sent, err = c.heal(ctx, n)
+	default:
+		sent, err = n.inject(ctx, f)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%s %s: %w", f, n.proc.Name(), err)
 	}

@@ -88,7 +88,7 @@ func (m *monitor) known() Controller {
 func (m *monitor) fault(node kafka.BrokerID, f workloads.Fault) {
 	m.update(nil, func(p *Progress) {
 		p.Faults = slices.DeleteFunc(p.Faults, func(a ActiveFault) bool { return a.Node == node })
-		if f == workloads.FaultStart || f == workloads.FaultResume {
+		if f.Undo() == "" {
 			return
 		}
 		p.Faults = append(p.Faults, ActiveFault{Node: node, Fault: f, Since: time.Now()})

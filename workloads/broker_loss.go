@@ -37,7 +37,7 @@ type loss struct {
 	move   *movement
 	watch  *probes
 	client *produceProbe
-	exit   <-chan exit // nil where the victim does not exit
+	exit   <-chan exit // that the fault bit; nil where nothing tells
 }
 
 // loseBroker runs one trial: gate, probes, fault, recovery, restore. Its error
@@ -133,7 +133,11 @@ func (t *loss) warmUp(ctx context.Context) bool {
 // measure waits for the recovery and takes its values.
 func (t *loss) measure(ctx context.Context) {
 	t.phase("recover")
-	if t.fault != FaultPause {
+	switch {
+	case t.fault == FaultPause:
+	case t.fault.Severs():
+		t.exit = t.awaitSevered(ctx, t.victim)
+	default:
 		t.exit = t.awaitExit(ctx, t.victim)
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, t.p.TrialTimeout, fmt.Errorf("not within %v", t.p.TrialTimeout))
@@ -165,7 +169,8 @@ func (t *loss) metric() string {
 	return MetricBrokerRecovery
 }
 
-// takeExit checks that the fault bit: how the victim's process ended.
+// takeExit checks that the fault bit: how the victim's process ended, or that
+// the victim was seen to be cut off.
 func (t *loss) takeExit(ctx context.Context) {
 	if t.exit == nil {
 		return
@@ -173,6 +178,11 @@ func (t *loss) takeExit(ctx context.Context) {
 	e := <-t.exit
 	t.exit = nil
 	switch {
+	case e.err != nil && t.fault.Severs():
+		t.invalid("the fault did not bite: broker %d: %v", t.victim, e.err)
+	case t.fault.Severs():
+		t.event(EventPhase, t.out.N, t.victim, e.seenNs, "seen to be cut off")
+		return
 	case e.err != nil:
 		t.invalid("the fault did not bite: broker %d runs on: %v", t.victim, e.err)
 	case t.fault == FaultStop && e.code != 0:

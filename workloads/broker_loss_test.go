@@ -85,7 +85,7 @@ func measureShutdown(t *attempted) {
 }
 
 func TestBrokerFailureMeasuresWhatWasInjected(t *testing.T) {
-	for _, how := range []string{"kill", "pause"} {
+	for _, how := range []string{"kill", "pause", "isolate"} {
 		t.Run(how, func(t *testing.T) {
 			measured(t, func(t *attempted) { measureFailure(t, how) })
 		})
@@ -131,23 +131,26 @@ func TestInvalidTrials(t *testing.T) {
 		plant func(*fakeCluster)
 		want  string // in the reason
 		err   bool   // the workload cannot go on
+		how   string
 	}{
-		"fault does not bite": {"broker-failure", func(c *fakeCluster) { c.deaf = true }, "not seen", true},
+		"fault does not bite": {"broker-failure", func(c *fakeCluster) { c.deaf = true }, "not seen", true, ""},
 		"nothing led": {"broker-failure", func(c *fakeCluster) {
 			for _, topic := range c.topics {
 				for i := range topic.partitions {
 					topic.partitions[i].leaders[0].v.leader = 9
 				}
 			}
-		}, "led no partition", false},
-		"not healthy":     {"controlled-shutdown", func(c *fakeCluster) { c.unhealthy = errors.New("planted") }, "planted", true},
-		"deaf controller": {"controller-failover", func(c *fakeCluster) { c.deaf = true }, "did not bite", true},
-		"no admin before": {"propagation", func(c *fakeCluster) { c.controller[0].v = 1002; c.servesFrom = 1 << 62 }, "before the first change", false},
+		}, "led no partition", false, ""},
+		"not healthy":      {"controlled-shutdown", func(c *fakeCluster) { c.unhealthy = errors.New("planted") }, "planted", true, ""},
+		"deaf controller":  {"controller-failover", func(c *fakeCluster) { c.deaf = true }, "did not bite", true, ""},
+		"leaky controller": {"controller-failover", func(c *fakeCluster) { c.leaky = true }, "did not bite: controller 1001: packets still pass", false, "isolate"},
+		"leaky broker":     {"broker-failure", func(c *fakeCluster) { c.leaky = true }, "packets still pass", false, "isolate"},
+		"no admin before":  {"propagation", func(c *fakeCluster) { c.controller[0].v = 1002; c.servesFrom = 1 << 62 }, "before the first change", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newFakeCluster(t, nodeconfig.ModeKRaft, 3, 30)
 			tc.plant(c)
-			p := Params{Trials: 1, TrialTimeout: 300 * time.Millisecond}
+			p := Params{How: tc.how, Trials: 1, TrialTimeout: 300 * time.Millisecond}
 			if tc.kind == "propagation" {
 				p.Trials = 0
 			}

@@ -18,13 +18,38 @@ const (
 	FaultPause  Fault = "pause"  // SIGSTOP; undone by FaultResume
 	FaultResume Fault = "resume" // SIGCONT
 	FaultStart  Fault = "start"  // the same configuration and data again
+
+	// Faults of the network. The node runs on; undone by FaultHeal.
+	FaultIsolate Fault = "isolate" // no packet reaches the node or leaves it
+	FaultCut     Fault = "cut"     // none passes between it and the store, or the other voters
+	FaultCutIn   Fault = "cut-in"  // none comes to it from there
+	FaultCutOut  Fault = "cut-out" // none goes from it to there
+	FaultHeal    Fault = "heal"    // all packets pass again
 )
+
+// Severs reports whether the fault cuts links of a node that runs on.
+func (f Fault) Severs() bool {
+	return f == FaultIsolate || f == FaultCut || f == FaultCutIn || f == FaultCutOut
+}
+
+// Undo gives what undoes the fault, and nothing for what is no fault.
+func (f Fault) Undo() Fault {
+	switch {
+	case f == FaultStop || f == FaultKill:
+		return FaultStart
+	case f == FaultPause:
+		return FaultResume
+	case f.Severs():
+		return FaultHeal
+	}
+	return ""
+}
 
 // Node is one broker or controller of a running cluster.
 type Node struct {
 	ID   kafka.BrokerID
 	Addr string // host:port of the listener the harness reaches
-	Live bool   // not stopped, killed or paused by a fault
+	Live bool   // not stopped, killed, paused or cut off by a fault
 }
 
 // Cluster is the running cluster as workloads need it. Methods that wait obey
@@ -42,12 +67,15 @@ type Cluster interface {
 	// ActiveController waits until exactly one controller is active.
 	ActiveController(ctx context.Context) (Node, error)
 	// Inject makes the fault and returns the CLOCK_MONOTONIC stamp in ns taken
-	// just before it was sent.
+	// just before it was sent. FaultHeal returns when packets were seen to pass.
 	Inject(ctx context.Context, id kafka.BrokerID, f Fault) (sentNs int64, err error)
 	// Exited waits until the node's process has exited after FaultStop or
 	// FaultKill and returns the stamp at which that was seen, and the exit
 	// code, -1 where a signal ended it.
 	Exited(ctx context.Context, id kafka.BrokerID) (seenNs int64, code int, err error)
+	// Severed looks whether packets are lost as the node's fault of the network
+	// says, and only those, and returns the stamp at which that was seen.
+	Severed(ctx context.Context, id kafka.BrokerID) (seenNs int64, err error)
 	// WaitHealthy waits until every node is up, every broker serves the same
 	// metadata and every partition has a leader and a full ISR. It is the gate
 	// before and after each fault.

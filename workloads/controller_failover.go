@@ -14,9 +14,9 @@ import (
 
 var controllerFailover = Workload{
 	Kind:   "controller-failover",
-	Doc:    "kill, pause or resign the active controller",
+	Doc:    "kill, pause or resign the active controller, isolate it, or cut it off from the store or the other voters",
 	Clock:  "from the fault; first-admin: an admin request of the open-loop stream that was due after the fault succeeds; detect, elect, load and push are white-box phases, each from the end of the one before",
-	Params: []Param{howParam("kill", "pause", "resign"), trialsParam("3"), probeRateParam, probePartitionsParam, timeoutParam},
+	Params: []Param{howParam("kill", "pause", "resign", "isolate", "cut", "cut-in", "cut-out"), trialsParam("3"), probeRateParam, probePartitionsParam, timeoutParam},
 	run: func(ctx context.Context, r *run) error {
 		for n := 1; n <= r.p.Trials; n++ {
 			if err := r.trial(func() error { return r.failOver(ctx, n) }); err != nil {
@@ -28,8 +28,13 @@ var controllerFailover = Workload{
 }
 
 // failoverFaults is how each way of going is made. A controller resigns as
-// Kafka has it resign: it is told to stop, gives its epoch up and exits.
-var failoverFaults = map[string]Fault{"kill": FaultKill, "pause": FaultPause, "resign": FaultStop}
+// Kafka has it resign: it is told to stop, gives its epoch up and exits. One
+// that is isolated hears of nothing until the trial is over; one that is cut off
+// from what it writes to is still reached by brokers and clients.
+var failoverFaults = map[string]Fault{
+	"kill": FaultKill, "pause": FaultPause, "resign": FaultStop,
+	"isolate": FaultIsolate, "cut": FaultCut, "cut-in": FaultCutIn, "cut-out": FaultCutOut,
+}
 
 // failover is one trial that takes the active controller away.
 type failover struct {
@@ -179,10 +184,20 @@ func (t *failover) measure(ctx context.Context) {
 }
 
 // gone checks that the fault bit and gives a time from which the old
-// controller answers nobody.
+// controller does nothing for anybody.
 func (t *failover) gone(ctx context.Context) int64 {
-	if t.fault == FaultPause {
-		return trace.Now() // the signal had been delivered when Inject returned
+	made := trace.Now() // the fault was there when Inject returned
+	switch {
+	case t.fault == FaultPause:
+		return made
+	case t.fault.Severs():
+		e := <-t.awaitSevered(ctx, t.victim.ID)
+		if e.err != nil {
+			t.invalid("the fault did not bite: controller %d: %v", t.victim.ID, e.err)
+			return made
+		}
+		t.event(EventPhase, t.out.N, t.victim.ID, e.seenNs, "seen to be cut off")
+		return made
 	}
 	e := <-t.awaitExit(ctx, t.victim.ID)
 	switch {
@@ -201,8 +216,14 @@ func (t *failover) recovery(ctx context.Context) recovery {
 	for _, b := range t.others {
 		ids = append(ids, b.ID)
 	}
-	events, traced := t.whiteBox(ctx, func(e []trace.Event) bool { return readRecovery(e, ids).whole() })
-	rec := readRecovery(events, ids)
+	read := func(events []trace.Event) recovery {
+		if t.fault.Severs() { // what the old one noticed is no standby's detection
+			events = withoutDetection(events, t.victim.ID)
+		}
+		return readRecovery(events, ids)
+	}
+	events, traced := t.whiteBox(ctx, func(e []trace.Event) bool { return read(e).whole() })
+	rec := read(events)
 	if traced && rec.elections == 0 {
 		t.invalid("the fault did not bite: no trace tells of an election after it")
 	}

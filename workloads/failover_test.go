@@ -9,7 +9,7 @@ import (
 
 func TestControllerFailoverMeasuresWhatWasInjected(t *testing.T) {
 	for _, mode := range []nodeconfig.Mode{nodeconfig.ModeZK, nodeconfig.ModeKRaft} {
-		for _, how := range []string{"kill", "pause", "resign"} {
+		for _, how := range []string{"kill", "pause", "resign", "isolate", "cut-in"} {
 			t.Run(string(mode)+"/"+how, func(t *testing.T) {
 				measured(t, func(t *attempted) { measureFailover(t, mode, how) })
 			})

@@ -38,6 +38,7 @@ type fakeCluster struct {
 	create                    time.Duration // until a creation is acknowledged and true
 	straggler                 time.Duration // the last partition moves so much later
 	deaf                      bool          // faults do nothing
+	leaky                     bool          // packets pass through faults of the network
 
 	mu         sync.Mutex
 	nodes      []*fakeNode
@@ -406,6 +407,16 @@ func (c *fakeCluster) Exited(ctx context.Context, id kafka.BrokerID) (int64, int
 	return exitNs, code, nil
 }
 
+func (c *fakeCluster) Severed(_ context.Context, id kafka.BrokerID) (int64, error) {
+	n := c.node(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n.paused == nil || c.leaky {
+		return 0, errors.New("packets still pass")
+	}
+	return trace.Now(), nil
+}
+
 func (c *fakeCluster) node(id kafka.BrokerID) *fakeNode {
 	i := slices.IndexFunc(c.nodes, func(n *fakeNode) bool { return n.ID == id })
 	return c.nodes[i]
@@ -421,12 +432,12 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 		return now, nil
 	}
 	switch f {
-	case FaultStart, FaultResume:
+	case FaultStart, FaultResume, FaultHeal:
 		if n.Live {
 			c.mu.Unlock()
 			return 0, errors.New("it is still running")
 		}
-		if f == FaultResume {
+		if f != FaultStart {
 			close(n.paused)
 			n.paused, n.Live = nil, true
 		} else {
@@ -434,7 +445,7 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 		}
 		c.mu.Unlock()
 		return now, nil
-	case FaultPause:
+	case FaultPause, FaultIsolate, FaultCut, FaultCutIn, FaultCutOut:
 		n.paused = make(chan struct{})
 	case FaultKill:
 		n.exitNs, n.code = now+int64(time.Millisecond), -1

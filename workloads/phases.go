@@ -88,6 +88,15 @@ func readRecovery(events []trace.Event, brokers []kafka.BrokerID) recovery {
 	return r
 }
 
+// withoutDetection leaves out that a node itself noticed the absence of a
+// controller. A node of one broker or controller is named after its id.
+func withoutDetection(events []trace.Event, id kafka.BrokerID) []trace.Event {
+	broker, controller := fmt.Sprintf("broker-%d", id), fmt.Sprintf("controller-%d", id)
+	return slices.DeleteFunc(slices.Clone(events), func(e trace.Event) bool {
+		return e.Kind == trace.ControllerDetected && (e.Node == broker || e.Node == controller)
+	})
+}
+
 // brokerEpochAt gives when a broker first held an epoch or a later one. A
 // process of one broker may leave its id to the node's name.
 func brokerEpochAt(events []trace.Event, id kafka.BrokerID, epoch int64) int64 {

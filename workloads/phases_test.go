@@ -78,3 +78,20 @@ func TestFirstOf(t *testing.T) {
 		t.Error("found an event of another broker")
 	}
 }
+
+// TestIsolatedControllersOwnDetectionDoesNotCount: the one that was cut off
+// notices first that it has no quorum, and that is not what is measured.
+func TestIsolatedControllersOwnDetectionDoesNotCount(t *testing.T) {
+	events := []trace.Event{
+		{T: 10, Node: "controller-1001", Kind: trace.ControllerDetected},
+		{T: 11, Node: "broker-1001", Kind: trace.ControllerDetected},
+		{T: 30, Node: "controller-1002", Kind: trace.ControllerDetected},
+		{T: 40, Node: "controller-1002", Kind: trace.ControllerElected, Epoch: 2},
+	}
+	if got := readRecovery(withoutDetection(events, 1001), nil).detected; got != 30 {
+		t.Errorf("detected at %d, want 30", got)
+	}
+	if len(events) != 4 || events[0].T != 10 {
+		t.Error("the events were changed")
+	}
+}

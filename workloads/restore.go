@@ -27,10 +27,7 @@ func (t *trialRun) bringBack(ctx context.Context, victim kafka.BrokerID, fault F
 		return err
 	}
 	t.phase("restore")
-	undo := FaultStart
-	if fault == FaultPause {
-		undo = FaultResume
-	}
+	undo := fault.Undo()
 	healedNs, err := t.undo(ctx, victim, undo)
 	if err != nil {
 		t.invalid("node %d could not be brought back: %v", victim, err)

@@ -87,7 +87,7 @@ func (t *trialRun) inject(ctx context.Context, victim kafka.BrokerID, f Fault) e
 	return nil
 }
 
-// exit is how a process ended.
+// exit is how a process ended, or that it was seen to be cut off.
 type exit struct {
 	seenNs int64
 	code   int
@@ -102,6 +102,20 @@ func (t *trialRun) awaitExit(ctx context.Context, victim kafka.BrokerID) <-chan 
 		defer cancel()
 		var e exit
 		e.seenNs, e.code, e.err = t.Cluster.Exited(ctx, victim)
+		ch <- e
+	}()
+	return ch
+}
+
+// awaitSevered looks whether a fault of the network bit, beside whatever else is
+// waited for.
+func (t *trialRun) awaitSevered(ctx context.Context, victim kafka.BrokerID) <-chan exit {
+	ch := make(chan exit, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, t.p.TrialTimeout)
+		defer cancel()
+		var e exit
+		e.seenNs, e.err = t.Cluster.Severed(ctx, victim)
 		ch <- e
 	}()
 	return ch

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kbench/harness/netns"
 	"kbench/harness/process"
 	"kbench/results"
 )
@@ -29,6 +30,7 @@ and files of others are not touched.`,
 			}
 			keep(process.Sweep(dataDir))
 			_ = os.Remove(dataDir) // only where nothing is left in it
+			keep(netns.Sweep())
 			keep(results.SweepPartials(out))
 			keep(cleanDocker(cmd))
 			for _, name := range all {

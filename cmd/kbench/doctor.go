@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kbench/harness/docker"
+	"kbench/harness/netns"
 	"kbench/harness/zookeeper"
 	"kbench/results"
 )
@@ -176,33 +176,17 @@ func examineDocker(ctx context.Context) finding {
 	return finding{"ok", "Docker", "engine " + version, ""}
 }
 
-// examineRights looks for what network faults of the process provider need:
-// a network namespace for each node.
+// examineRights looks for what network faults of the process provider need: a
+// network namespace for each node.
 func examineRights() finding {
-	const netAdmin, sysAdmin = 12, 21
 	f := finding{"ok", "rights", fmt.Sprintf("user %d", os.Geteuid()), ""}
-	caps := effectiveCapabilities()
-	if runtime.GOOS != "linux" || caps&(1<<netAdmin) == 0 || caps&(1<<sysAdmin) == 0 {
+	if err := netns.Check(); err != nil {
 		f.state, f.value = "no", f.value+", no network namespaces"
-		f.cure = "faults of the network between processes need root on Linux; or use --provider docker"
+		f.cure = err.Error() + "; faults of the network (how: isolate, cut) between processes need them; or use --provider docker"
 		return f
 	}
-	f.value += ", network namespaces can be made"
+	f.value += ", network namespaces can be made: links between processes can be cut"
 	return f
-}
-
-func effectiveCapabilities() uint64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if text, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			v, _ := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-			return v
-		}
-	}
-	return 0
 }
 
 // examineDefaults says what `kbench run` would choose by itself.

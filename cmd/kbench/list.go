@@ -53,8 +53,8 @@ var listings = []struct {
 		}
 	}},
 	{"providers", func(w io.Writer) {
-		rows(w, "process", "nodes are child processes on loopback")
-		rows(w, "docker", "nodes are containers; needs a Docker engine")
+		rows(w, "process", "nodes are child processes on loopback; where links are cut (how: isolate, cut), each in a network namespace of its own, which needs root on Linux")
+		rows(w, "docker", "nodes are containers; needs a Docker engine; links are cut by a sidecar of each")
 		rows(w, "auto", "docker where an engine answers, else process")
 	}},
 	{"stores", func(w io.Writer) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"kbench/harness/netns"
 	"kbench/harness/process"
 	"kbench/harness/provider"
 	"kbench/harness/spec"
@@ -50,7 +52,21 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	default:
 		p = processPlace(f)
 	}
-	return p, errors.Join(checkStore(s, p), checkKafka(s))
+	return p, errors.Join(checkStore(s, p), checkKafka(s), checkNetwork(s, p))
+}
+
+// checkNetwork looks whether links between nodes can be cut where the spec has
+// that done. Containers have a network each in any case.
+func checkNetwork(s *spec.Spec, p place) error {
+	i := slices.IndexFunc(s.Workloads, spec.Workload.Severs)
+	if p.provider != "process" || i < 0 {
+		return nil
+	}
+	if err := netns.Check(); err != nil {
+		w := s.Workloads[i]
+		return fmt.Errorf("workload %s, how: %s: every node needs a network of its own: %w; or use --provider docker", w.Kind, w.Params.How, err)
+	}
+	return nil
 }
 
 // checkStore looks for a real ZooKeeper where the spec insists on one.

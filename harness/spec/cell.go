@@ -81,6 +81,12 @@ func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	return c.As(v.Name)
 }
 
+// Severs reports whether a workload of the cell cuts links between nodes, so
+// that each must have a network of its own.
+func (c Cell) Severs() bool {
+	return slices.ContainsFunc(c.Workloads, Workload.Severs)
+}
+
 // As gives the cell under another variant's name, which must be fit for file
 // names: so that cells of two specs can stand in one run.
 func (c Cell) As(variant string) Cell {

@@ -17,6 +17,9 @@ type Workload struct {
 	at Place
 }
 
+// Severs reports whether the workload cuts links between nodes.
+func (w Workload) Severs() bool { return workloads.Fault(w.Params.How).Severs() }
+
 // workloadKind is what one kind of workload may hold, in the terms of specs.
 type workloadKind struct {
 	name   string

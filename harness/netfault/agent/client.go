@@ -143,7 +143,7 @@ func (c *Client) Push(ctx context.Context, to netip.AddrPort, bytes int64, withi
 	return r.Took, err
 }
 
-// Send sends count datagrams of token, 1 to 64 bytes, to another agent, and
+// Send sends count datagrams of token, 1 to MaxToken bytes, to another agent, and
 // returns when they are sent, however many were lost.
 func (c *Client) Send(ctx context.Context, to netip.AddrPort, token string, count int) error {
 	_, err := c.call(ctx, request{Do: verbSend, To: to, Token: token, Count: count, Within: time.Duration(count) * time.Millisecond})

@@ -24,8 +24,10 @@ type ear struct {
 	tokens map[string]int
 }
 
+// MaxToken bounds the bytes of a token.
+const MaxToken = 64
+
 const (
-	maxToken  = 64     // bytes of a datagram
 	maxTokens = 10_000 // that are counted at once
 	// sendEvery spreads datagrams, so that none is lost to a full queue.
 	sendEvery = 200 * time.Microsecond
@@ -67,7 +69,7 @@ func ownAddress() (netip.Addr, error) {
 }
 
 func (e *ear) count() {
-	buf := make([]byte, maxToken)
+	buf := make([]byte, MaxToken)
 	for {
 		n, _, err := e.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
