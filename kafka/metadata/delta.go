@@ -28,6 +28,7 @@ func NewDelta(base *Image) *Delta {
 	next := *base
 	next.topics = base.topics.fork()
 	next.topicNames = base.topicNames.fork()
+	next.topicKeys = base.topicKeys.fork()
 	next.brokers = base.brokers.fork()
 	next.controllers = base.controllers.fork()
 	next.configs = base.configs.fork()
@@ -65,6 +66,9 @@ func (d *Delta) PutTopic(name string, id kafka.UUID) error {
 			return fmt.Errorf("topic id %s belongs to %s already, refused %s", id, t.name, name)
 		}
 		d.next.topicNames.Set(topicName{id, name})
+	}
+	if mayCollide(name) {
+		d.next.topicKeys.Set(CollisionKey(name), name)
 	}
 	e := newTopicEdit(name, id)
 	if d.topics == nil {
@@ -171,6 +175,11 @@ func (d *Delta) RemoveTopic(name string) bool {
 	d.next.topics.Delete(name)
 	if !t.id.IsZero() {
 		d.next.topicNames.Delete(topicName{id: t.id})
+	}
+	if key := CollisionKey(name); mayCollide(name) {
+		if held, ok := d.next.topicKeys.Get(key); ok && held == name {
+			d.next.topicKeys.Delete(key)
+		}
 	}
 	delete(d.topics, name)
 	d.last = nil

@@ -15,6 +15,7 @@ type Image struct {
 
 	topics      treeMap[string, *Topic]
 	topicNames  tree[topicName]
+	topicKeys   treeMap[string, string] // collision keys of names with "." or "_"
 	brokers     treeMap[kafka.BrokerID, *Broker]
 	controllers treeMap[kafka.BrokerID, *Controller]
 	configs     tree[configEntry]
@@ -30,7 +31,7 @@ type Image struct {
 
 var empty = &Image{
 	offset: kafka.NoOffset, epoch: -1,
-	topics: newTreeMap[string, *Topic](), topicNames: newTree(lessTopicName),
+	topics: newTreeMap[string, *Topic](), topicNames: newTree(lessTopicName), topicKeys: newTreeMap[string, string](),
 	brokers: newTreeMap[kafka.BrokerID, *Broker](), controllers: newTreeMap[kafka.BrokerID, *Controller](),
 	configs: newTree(lessConfig), features: newTreeMap[string, int16](),
 	access: noAccess,
@@ -63,6 +64,16 @@ func (i *Image) TopicByID(id kafka.UUID) (*Topic, bool) {
 		return nil, false
 	}
 	return i.Topic(n.name)
+}
+
+// CollidingTopic finds the topic whose name is the given one or differs from it
+// in "." and "_" only, which would be one name in metrics.
+func (i *Image) CollidingTopic(name string) (string, bool) {
+	if mayCollide(name) {
+		return i.topicKeys.Get(CollisionKey(name))
+	}
+	_, ok := i.Topic(name)
+	return name, ok
 }
 
 // Partition finds a partition.

@@ -262,3 +262,34 @@ func TestValidateTopicConfig(t *testing.T) {
 		t.Error("IsListTopicConfig")
 	}
 }
+
+// TestCollidingTopic: names that differ in "." and "_" alone are one.
+func TestCollidingTopic(t *testing.T) {
+	d := NewDelta(Empty())
+	for i, name := range []string{"a.b", "plain", "x_y"} {
+		if err := d.PutTopic(name, kafka.UUID{byte(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	image := d.Apply(0, 0)
+	d = NewDelta(image)
+	d.RemoveTopic("a.b")
+	less := d.Apply(1, 0)
+	for _, c := range []struct {
+		image *Image
+		name  string
+		other string // "" for none
+	}{
+		{image, "a.b", "a.b"},
+		{image, "a_b", "a.b"},
+		{image, "ab", ""},
+		{image, "plain", "plain"},
+		{image, "x.y", "x_y"},
+		{less, "a_b", ""},
+		{less, "x.y", "x_y"},
+	} {
+		if other, ok := c.image.CollidingTopic(c.name); ok != (c.other != "") || ok && other != c.other {
+			t.Errorf("%s collides with %q, %v, want %q", c.name, other, ok, c.other)
+		}
+	}
+}

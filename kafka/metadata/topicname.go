@@ -41,3 +41,6 @@ func IsInternalTopic(name string) bool {
 // CollisionKey gives the form in which two topic names must differ: metrics
 // cannot tell "." from "_".
 func CollisionKey(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// mayCollide reports whether another name can have the same CollisionKey.
+func mayCollide(name string) bool { return strings.ContainsAny(name, "._") }

@@ -3,7 +3,6 @@ package machine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -30,7 +29,7 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 	for _, t := range req.Topics {
 		names[t.Topic]++
 	}
-	collisions := m.collisionIndex(req.Topics)
+	requested := map[string]string{} // names of this request that are created, by collision key
 	var records []metadata.Record
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -41,7 +40,7 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 		} else if n < 0 {
 			continue
 		}
-		if f := m.judgeTopicName(t.Topic, collisions); f != nil {
+		if f := m.judgeTopicName(t.Topic, requested); f != nil {
 			resp.Topics = append(resp.Topics, createTopicError(t.Topic, f.code, f.message))
 			continue
 		}
@@ -63,44 +62,26 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 	return err
 }
 
-// collisionIndex maps the form in which names must differ to a topic that has
-// it. A name without "." and "_" is its own form and can only meet itself; for
-// others all topics are looked at, once a request.
-func (m *Machine) collisionIndex(topics []kmsg.CreateTopicsRequestTopic) map[string]string {
-	index, wanted := map[string]string{}, map[string]bool{}
-	for _, t := range topics {
-		if strings.ContainsAny(t.Topic, "._") {
-			wanted[metadata.CollisionKey(t.Topic)] = true
-		} else if _, ok := m.image().Topic(t.Topic); ok {
-			index[t.Topic] = t.Topic
-		}
-	}
-	if len(wanted) == 0 {
-		return index
-	}
-	for t := range m.image().Topics() {
-		if key := metadata.CollisionKey(t.Name()); wanted[key] {
-			index[key] = t.Name()
-		}
-	}
-	return index
-}
-
-func (m *Machine) judgeTopicName(name string, collisions map[string]string) *fault {
+// judgeTopicName checks a name against those that there are and those that the
+// request creates before it.
+func (m *Machine) judgeTopicName(name string, requested map[string]string) *fault {
 	if err := metadata.ValidateTopicName(name); err != nil {
 		return &fault{kafka.InvalidTopicException, err.Error()}
 	}
 	if name == kafka.MetadataTopic {
 		return faultf(kafka.InvalidRequest, "Creation of internal topic %s is prohibited.", name)
 	}
-	if other, ok := collisions[metadata.CollisionKey(name)]; ok {
-		if other == name {
-			return faultf(kafka.TopicAlreadyExists, "Topic '%s' already exists.", name)
+	other, taken := m.image().CollidingTopic(name)
+	if key := metadata.CollisionKey(name); !taken {
+		if other, taken = requested[key]; !taken {
+			requested[key] = name
+			return nil
 		}
-		return faultf(kafka.InvalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
 	}
-	collisions[metadata.CollisionKey(name)] = name
-	return nil
+	if other == name {
+		return faultf(kafka.TopicAlreadyExists, "Topic '%s' already exists.", name)
+	}
+	return faultf(kafka.InvalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
 }
 
 // createTopic gives the records of one topic, of which there may be no more

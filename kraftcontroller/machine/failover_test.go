@@ -402,7 +402,7 @@ func (q *quorum) alteration(m *Machine, name string, broker *metadata.Broker) km
 	want := kmsg.NewAlterPartitionRequestTopicPartition()
 	want.Partition, want.LeaderEpoch, want.PartitionEpoch = n, int32(p.LeaderEpoch), int32(p.PartitionEpoch)
 	for _, id := range p.Replicas {
-		if id == broker.ID || rapid.Bool().Draw(q.t, "in sync") {
+		if id == broker.ID || rapid.IntRange(0, 3).Draw(q.t, "in sync") > 0 {
 			want.NewISR = append(want.NewISR, int32(id))
 		}
 	}
@@ -440,10 +440,15 @@ func TestFailover(t *testing.T) {
 	})
 	t.Logf("%d topics were kept over %d failovers; %v", kept, failovers, seen)
 	for _, what := range []string{
-		"leader change", "isr change", "partition offline", "partition back", "reassigned", "eligible", "directory change", "recovering", "undone",
+		"leader change", "isr change", "partition offline", "partition back", "recovering", "undone",
 		BrokerRegistered.String(), BrokerUnfenced.String(), BrokerFenced.String(), ShutdownBegun.String(), ShutdownGranted.String(), Activated.String(),
 	} {
 		if seen[what] == 0 {
+			t.Errorf("no %s was ever seen", what)
+		}
+	}
+	for _, what := range []string{"reassigned", "eligible", "directory change"} { // seldom
+		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no %s was ever seen", what)
 		}
 	}

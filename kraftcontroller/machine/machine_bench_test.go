@@ -43,6 +43,30 @@ func BenchmarkHeartbeat(b *testing.B) {
 	}
 }
 
+// BenchmarkCreateTopic creates one topic among many whose names it might
+// collide with, and is as fast for a name that can collide with others as for
+// one that cannot.
+func BenchmarkCreateTopic(b *testing.B) {
+	for _, c := range []struct {
+		partitions int
+		name       string
+	}{{10_000, "a-b"}, {1_000_000, "a-b"}, {10_000, "a.b_c"}, {1_000_000, "a.b_c"}} {
+		b.Run(fmt.Sprintf("partitions=%d/name=%s", c.partitions, c.name), func(b *testing.B) {
+			w := bigWorld(b, c.partitions)
+			n := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n++
+				w.request(newTopic(fmt.Sprintf("%s%d", c.name, n), 1, 3))
+				w.commitAll()
+				if w.err != nil {
+					b.Fatal(w.err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkFence is the death of one of nine brokers: the records of all that
 // it leads or follows, decided, encoded and replayed.
 func BenchmarkFence(b *testing.B) {
