@@ -40,6 +40,7 @@ node at once, with 143.`,
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "the node's configuration, JSON")
+	cmd.AddCommand(newNodeFormat())
 	return cmd
 }
 

@@ -89,8 +89,18 @@ type ZKServer struct {
 // Quorum is the KRaft quorum: the voters, and which of them this process is.
 type Quorum struct {
 	NodeID kafka.BrokerID `json:"nodeId,omitempty"` // role controller
-	Voters []Voter        `json:"voters,omitempty"`
+	Voters []Voter        `json:"voters,omitempty"` // static voters, and where a broker looks for the leader
+	// A controller of a dynamic quorum (KIP-853) has no Voters: its directory is
+	// formatted with the first ones. It says where it listens and who else knows
+	// the leader.
+	Host      string   `json:"host,omitempty"`
+	Port      uint16   `json:"port,omitempty"`
+	Bootstrap []string `json:"bootstrap,omitempty"` // host:port, controller.quorum.bootstrap.servers
+	AutoJoin  bool     `json:"autoJoin,omitempty"`  // controller.quorum.auto.join.enable
 }
+
+// Dynamic reports whether the voters are those of the log.
+func (q Quorum) Dynamic() bool { return len(q.Voters) == 0 && q.Port != 0 }
 
 // Voter is one controller of the quorum.
 type Voter struct {

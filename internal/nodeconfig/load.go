@@ -62,7 +62,7 @@ func (c *Config) Check() error {
 		c.checkBrokers(fault)
 	case RoleController:
 		fault(c.Mode != ModeKRaft, "role controller needs mode kraft, not %q", c.Mode)
-		fault(c.Quorum.AddrOf(c.Quorum.NodeID) == "", "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
+		fault(!c.Quorum.Dynamic() && c.Quorum.AddrOf(c.Quorum.NodeID) == "", "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
 	default:
 		fault(true, "role is %q: use zookeeper, broker or controller", c.Role)
 	}
@@ -87,7 +87,7 @@ func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
 		fault(len(c.ZooKeeper.Servers) == 0, "zookeeper.servers is empty: name host:port of the store")
 		fault(c.ZooKeeper.SessionTimeout <= 0, "zookeeper.sessionTimeout is %s: give a positive duration", c.ZooKeeper.SessionTimeout.D())
 	case ModeKRaft:
-		fault(len(c.Quorum.Voters) == 0, "quorum.voters is empty: name the controllers")
+		fault(len(c.Quorum.Voters) == 0 && !c.Quorum.Dynamic(), "quorum.voters is empty: name the controllers")
 	default:
 		fault(true, "mode is %q: use zk or kraft", c.Mode)
 	}

@@ -114,16 +114,6 @@ func (m *Machine) useQuorum() {
 	}
 }
 
-// QuorumAt gives the quorum as the log has it below offset, which is above the
-// latest snapshot's start.
-func (m *Machine) QuorumAt(offset kafka.Offset) Quorum {
-	i := len(m.history) - 1
-	for i > 0 && m.history[i].offset >= offset {
-		i--
-	}
-	return m.history[i].Quorum
-}
-
 // Quorum gives the quorum that counts now. The caller must not write to it.
 func (m *Machine) Quorum() Quorum { return m.history[len(m.history)-1].Quorum }
 

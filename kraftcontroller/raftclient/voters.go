@@ -192,13 +192,6 @@ func votersFromLog(voters []metalog.Voter) []raft.Voter {
 	return out
 }
 
-func quorumToLog(q raft.Quorum) metalog.Quorum {
-	if q.KRaftVersion == 0 {
-		return metalog.Quorum{}
-	}
-	return metalog.Quorum{Level: q.KRaftVersion, Voters: votersToLog(q.Voters)}
-}
-
 func quorumFromLog(q metalog.Quorum) raft.Quorum {
 	return raft.Quorum{KRaftVersion: q.Level, Voters: votersFromLog(q.Voters)}
 }

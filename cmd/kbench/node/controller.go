@@ -24,10 +24,13 @@ type controllerPart struct {
 
 func (p *process) newController() (part, error) {
 	self, ok := voterOf(p.cfg.Quorum)
+	if q := p.cfg.Quorum; q.Dynamic() {
+		self, ok = nodeconfig.Voter{ID: q.NodeID, Host: q.Host, Port: q.Port}, true
+	}
 	if !ok {
 		return nil, fmt.Errorf("controller %d is not among the voters", p.cfg.Quorum.NodeID)
 	}
-	c, err := kraftcontroller.New(p.controllerConfig(self.ID))
+	c, err := kraftcontroller.New(p.controllerConfig(self))
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +53,13 @@ func voterOf(q nodeconfig.Quorum) (nodeconfig.Voter, bool) {
 	return nodeconfig.Voter{}, false
 }
 
-func (p *process) controllerConfig(id kafka.BrokerID) kraftcontroller.Config {
+func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config {
 	t, k := p.cfg.Timers, p.cfg.Tuning
 	return kraftcontroller.Config{
 		Raft: raftclient.Config{
-			NodeID: id, ClusterID: p.cfg.ClusterID, Voters: p.voters(),
+			NodeID: self.ID, ClusterID: p.cfg.ClusterID, Voters: p.voters(),
+			Controller: true, AutoJoin: p.cfg.Quorum.AutoJoin, Bootstrap: p.cfg.Quorum.Bootstrap,
+			Endpoints:    []kafka.Endpoint{{Listener: raftclient.ControllerListener, Host: self.Host, Port: self.Port}},
 			Dir:          filepath.Join(p.cfg.DataDir, "metadata"),
 			AppendLinger: orDefault(k.AppendLinger, raftclient.DefaultAppendLinger),
 			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
