@@ -28,9 +28,9 @@ func (l Place) Files(p Properties) map[string]string {
 }
 
 // Args are the arguments of java that run the node. jvm are more flags of the
-// JVM.
+// JVM; they come last, so that they win over those of kbench.
 func (l Place) Args(heap string, jvm []string) []string {
-	return slices.Concat(Flags(heap), jvm, l.base(), []string{mainClass, l.properties()})
+	return slices.Concat(Flags(heap), l.base(), jvm, []string{mainClass, l.properties()})
 }
 
 // formatArgs are the arguments of java that format storage, as
