@@ -1,0 +1,152 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"kbench/harness/provider"
+)
+
+// without is the real brokers but one.
+func without(gone broker) []broker {
+	return slices.DeleteFunc(slices.Clone(realBrokers), func(id broker) bool { return id == gone })
+}
+
+// storyControlledShutdown: a real broker is told to stop; its leaders are gone
+// from it before it ends.
+func (r *rig) storyControlledShutdown(t *testing.T) {
+	done := r.faults.begin("a real broker stops in an orderly way")
+	r.signal(t, real3, provider.Term)
+	r.awaitTopic(t, without(real3), orders, ordersPartitions, notLedBy(real3))
+	r.awaitLog(t, real3, `Controlled shutdown request returned successfully`)
+	r.produce(t, orders, 100, 100)
+	r.awaitGone(t, real3)
+	r.restart(t, real3)
+	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	r.consume(t, orders, 200)
+	done()
+}
+
+// storyPreferredElection gives the leaders back that the shutdown moved.
+func (r *rig) storyPreferredElection(t *testing.T) {
+	led := func() (n int) {
+		told, err := metadata(t.Context(), r.asked(t, real1), orders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range told {
+			if p.leader == real3 {
+				n++
+			}
+		}
+		return n
+	}
+	if n := led(); n != 0 {
+		t.Fatalf("broker 3 leads %d partitions before the election", n)
+	}
+	wants(t, r.tool(t, kafkaLeaderElection, real2, "--election-type", "preferred", "--all-topic-partitions"),
+		"Successfully completed leader election (PREFERRED) for partitions")
+	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	if n := led(); n != ordersPartitions/len(realBrokers) {
+		t.Errorf("broker 3 leads %d partitions after the election, not a third", n)
+	}
+}
+
+// storyBrokerKilled: a real broker dies; its leaders move once its session is
+// over, and it comes back in sync.
+func (r *rig) storyBrokerKilled(t *testing.T) {
+	done := r.faults.begin("a real broker is killed")
+	r.signal(t, real2, provider.Kill)
+	r.awaitGone(t, real2)
+	r.awaitTopic(t, append(without(real2), candidates...), orders, ordersPartitions, notLedBy(real2))
+	r.produce(t, orders, 100, 100)
+	r.restart(t, real2)
+	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	r.consume(t, orders, 300)
+	done()
+}
+
+// storyControllerKilled: the other candidate takes over, and real brokers obey
+// it: they take its epoch, create, elect and shrink as it says.
+func (r *rig) storyControllerKilled(t *testing.T) {
+	killed, heir := first, second
+	if now := r.awaitController(t, candidates...); now == second {
+		killed, heir = second, first
+	}
+	done := r.faults.begin("the controller is killed")
+	reopen := r.gate.shut()
+	defer reopen()
+	r.signal(t, killed, provider.Kill)
+	r.awaitController(t, heir)
+	reopen()
+	r.tool(t, kafkaTopics, real1, "--create", "--topic", "after-failover", "--partitions", "3", "--replication-factor", "3")
+	r.awaitTopic(t, append(slices.Clone(realBrokers), heir), "after-failover", 3, replicated(realBrokers...))
+	r.produce(t, "after-failover", 30, 100)
+	r.consume(t, "after-failover", 30)
+	r.restart(t, killed)
+	done()
+	done = r.faults.begin("a real broker stops under the next controller")
+	r.signal(t, real1, provider.Term)
+	r.awaitTopic(t, without(real1), orders, ordersPartitions, notLedBy(real1))
+	r.awaitGone(t, real1)
+	r.restart(t, real1)
+	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	done()
+	r.consume(t, orders, 300)
+}
+
+// storyRealController: a real broker becomes the controller and takes all that
+// ours wrote; then a candidate of kbench takes over from it.
+func (r *rig) storyRealController(t *testing.T) {
+	done := r.faults.begin("both candidates of kbench stop")
+	for _, id := range candidates {
+		r.signal(t, id, provider.Term)
+	}
+	heir := r.awaitController(t, realBrokers...)
+	r.awaitLog(t, heir, `Ready to serve as the new controller with epoch`)
+	for _, id := range candidates {
+		r.awaitGone(t, id)
+	}
+	done()
+	r.tool(t, kafkaTopics, real2, "--create", "--topic", "by-real", "--partitions", "3", "--replication-factor", "3")
+	r.awaitTopic(t, realBrokers, "by-real", 3, replicated(realBrokers...))
+	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "after-failover")
+	r.awaitAbsent(t, realBrokers, "after-failover")
+	r.restart(t, candidates...)
+	r.awaitTopic(t, candidates, "by-real", 3, replicated(realBrokers...))
+
+	done = r.faults.begin("the real controller is deposed")
+	reopen := r.gate.shut()
+	defer reopen()
+	if err := r.znodes.Delete("/controller", -1); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitController(t, candidates...)
+	reopen()
+	r.tool(t, kafkaTopics, real2, "--create", "--topic", "by-ours-again", "--partitions", "3", "--replication-factor", "3")
+	all := append(slices.Clone(realBrokers), candidates...)
+	r.awaitTopic(t, all, "by-ours-again", 3, replicated(realBrokers...))
+	done()
+	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "by-real")
+	r.awaitAbsent(t, all, "by-real")
+	r.consume(t, orders, 300)
+}
+
+// awaitLog waits for a line in the log of a real broker.
+func (r *rig) awaitLog(t *testing.T, id broker, line string) {
+	t.Helper()
+	i := slices.IndexFunc(r.logs, func(l *nodeLog) bool { return l.node == fmt.Sprintf("real-%d", id) })
+	wanted := regexp.MustCompile(line)
+	eventually(t, fmt.Sprintf("in the log of broker %d: %s", id, line), func(context.Context) error {
+		b, err := os.ReadFile(r.logs[i].file)
+		if err == nil && !wanted.Match(b) {
+			err = errors.New("there is none")
+		}
+		return err
+	})
+}

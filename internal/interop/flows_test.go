@@ -1,0 +1,189 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kbench/harness/provider"
+)
+
+// storyToolsAtOurs: tools that ask kbench's brokers.
+func (r *rig) storyToolsAtOurs(t *testing.T) {
+	for _, id := range candidates {
+		said := r.tool(t, kafkaBrokerAPIVersions, id)
+		wants(t, said, fmt.Sprintf("(id: %d rack: null) -> (", id), "LeaderAndIsr(4): 0 to 7", "AlterPartition(56): ")
+		if strings.Contains(said, "ERROR") {
+			t.Errorf("a broker gives no versions:\n%s", said)
+		}
+		wants(t, r.tool(t, kafkaTopics, id, "--describe", "--topic", orders), "PartitionCount: 6")
+		wants(t, r.tool(t, kafkaTopics, id, "--list"), orders)
+	}
+	said, code, err := r.tools.run("", kafkaCluster, "cluster-id", "--bootstrap-server", r.addr(first))
+	if err != nil || code != 0 {
+		t.Fatalf("exit %d, %v:\n%s", code, err, said)
+	}
+	wants(t, said, "Cluster ID: ")
+	said, code, err = r.tools.run("", kafkaFeatures, "--bootstrap-server", r.addr(first), "describe")
+	if err != nil || code != 0 {
+		t.Fatalf("exit %d, %v:\n%s", code, err, said)
+	}
+	r.tool(t, kafkaTopics, second, "--create", "--topic", "by-ours", "--partitions", "2", "--replication-factor", "3", "--config", "retention.ms=60000")
+	r.awaitTopic(t, realBrokers, "by-ours", 2, replicated(realBrokers...))
+	wants(t, r.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "topics", "--entity-name", "by-ours"), "retention.ms=60000")
+}
+
+// storyExpansion: partitions are added by kafka-topics --alter.
+func (r *rig) storyExpansion(t *testing.T) {
+	r.tool(t, kafkaTopics, real1, "--create", "--topic", "grown", "--partitions", "2", "--replication-factor", "3")
+	r.awaitTopic(t, realBrokers, "grown", 2, replicated(realBrokers...))
+	r.tool(t, kafkaTopics, real2, "--alter", "--topic", "grown", "--partitions", "5")
+	r.awaitTopic(t, append(realBrokers, candidates...), "grown", 5, replicated(realBrokers...))
+	for _, id := range realBrokers {
+		r.awaitDirectories(t, id, "grown", 5)
+	}
+	r.produce(t, "grown", 50, 100)
+	r.consume(t, "grown", 50)
+}
+
+// reassign writes a plan for kafka-reassign-partitions: partition 0 of a topic
+// on the brokers named.
+func (r *rig) reassign(t *testing.T, topic string, to ...broker) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "plan.json")
+	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(to)), ","), "[]")
+	plan := fmt.Sprintf(`{"version":1,"partitions":[{"topic":%q,"partition":0,"replicas":[%s]}]}`, topic, list)
+	if err := os.WriteFile(file, []byte(plan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// storyReassignment: a replica moves with its data, and leaves its old disk.
+func (r *rig) storyReassignment(t *testing.T) {
+	const topic = "moved"
+	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
+	r.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
+	r.produce(t, topic, 200, 1000)
+	plan := r.reassign(t, topic, real3, real2)
+	wants(t, r.tool(t, kafkaReassign, real1, "--execute", "--reassignment-json-file", plan), "Successfully started partition reassignment for moved-0")
+	r.awaitTopic(t, append(realBrokers, candidates...), topic, 1, replicated(real2, real3))
+	r.awaitDirectories(t, real1, topic, 0)
+	if got := r.bytesOf(real3, topic, 0); got < 100_000 {
+		t.Errorf("%d bytes were copied", got)
+	}
+	eventually(t, "the end of the reassignment", func(context.Context) error {
+		said := r.tool(t, kafkaReassign, real2, "--verify", "--reassignment-json-file", plan)
+		if !strings.Contains(said, "Reassignment of partition moved-0 is completed.") {
+			return errors.New(said)
+		}
+		return nil
+	})
+	r.consume(t, topic, 200)
+}
+
+// storyReassignmentCancel: a move that a throttle keeps from ending is listed,
+// and cancelled; the new replica goes again.
+func (r *rig) storyReassignmentCancel(t *testing.T) {
+	const topic = "cancelled"
+	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
+	r.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
+	r.produce(t, topic, 400, 4000)
+	plan := r.reassign(t, topic, real2, real3)
+	wants(t, r.tool(t, kafkaReassign, real1, "--execute", "--reassignment-json-file", plan, "--throttle", "1000"),
+		"The inter-broker throttle limit was set to 1000 B/s", "Successfully started partition reassignment for cancelled-0")
+	r.awaitDirectories(t, real3, topic, 1)
+	wants(t, r.tool(t, kafkaReassign, real2, "--list"), "cancelled-0: replicas: 2,3,1. adding: 3. removing: 1.")
+	wants(t, r.tool(t, kafkaReassign, real3, "--cancel", "--reassignment-json-file", plan), "Successfully cancelled partition reassignment for: cancelled-0")
+	r.awaitTopic(t, append(realBrokers, candidates...), topic, 1, replicated(real1, real2))
+	r.awaitDirectories(t, real3, topic, 0)
+	wants(t, r.tool(t, kafkaReassign, real1, "--list"), "No partition reassignments found.")
+	for _, id := range realBrokers {
+		said := r.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "brokers", "--entity-name", fmt.Sprint(id))
+		if strings.Contains(said, "throttled.rate") {
+			t.Errorf("a throttle is left: %s", said)
+		}
+	}
+	r.consume(t, topic, 400)
+}
+
+// storyMixed: a topic on real brokers and on one of kbench, which keeps no
+// data, so that the topic stays empty. All are in sync, and leadership moves
+// from one kind to the other.
+func (r *rig) storyMixed(t *testing.T) {
+	const topic = "mixed"
+	r.startOurs(t, plane)
+	r.awaitRegistered(t, plane)
+	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:11,11:2,3:11")
+	all := append(append(slices.Clone(realBrokers), candidates...), plane)
+	r.awaitTopic(t, all, topic, 3, func(n int32, p partition) error {
+		if !slices.Equal(p.isr, p.replicas) {
+			return errors.New("not all are in sync")
+		}
+		return nil
+	})
+	r.tool(t, kafkaBrokerAPIVersions, plane)
+	done := r.faults.begin("the broker of kbench leaves")
+	r.signal(t, plane, provider.Term)
+	r.awaitTopic(t, realBrokers, topic, 3, notLedBy(plane))
+	r.awaitGone(t, plane)
+	r.restart(t, plane)
+	r.awaitTopic(t, all, topic, 3, replicated())
+	done()
+	r.tool(t, kafkaLeaderElection, real2, "--election-type", "preferred", "--topic", topic, "--partition", "1")
+	r.awaitTopic(t, all, topic, 3, func(n int32, p partition) error {
+		if n == 1 && p.leader != plane {
+			return errors.New("the preferred replica does not lead")
+		}
+		return nil
+	})
+	r.tool(t, kafkaTopics, real1, "--delete", "--topic", topic)
+	r.awaitAbsent(t, all, topic)
+	done = r.faults.begin("the broker of kbench leaves for good")
+	r.signal(t, plane, provider.Term)
+	r.awaitGone(t, plane)
+	done()
+}
+
+// awaitAbsent waits until no broker named knows a topic.
+func (r *rig) awaitAbsent(t *testing.T, on []broker, topic string) {
+	t.Helper()
+	for _, id := range on {
+		cl := r.asked(t, id)
+		eventually(t, fmt.Sprintf("broker %d knows no %s", id, topic), func(ctx context.Context) error {
+			if _, err := metadata(ctx, cl, topic); !errors.Is(err, errAbsent) {
+				return errors.Join(errors.New("it does"), err)
+			}
+			return nil
+		})
+	}
+}
+
+// storyDeletion: replicas go from every disk, and the name is free again.
+func (r *rig) storyDeletion(t *testing.T) {
+	const topic = "grown"
+	for range 2 {
+		r.tool(t, kafkaTopics, real3, "--delete", "--topic", topic)
+		r.awaitAbsent(t, append(realBrokers, candidates...), topic)
+		for _, id := range realBrokers {
+			r.awaitDirectories(t, id, topic, 0)
+		}
+		eventually(t, "nothing of the topic in ZooKeeper", func(context.Context) error {
+			for _, path := range []string{"/brokers/topics/" + topic, "/admin/delete_topics/" + topic, "/config/topics/" + topic} {
+				if there, _, err := r.znodes.Exists(path); there || err != nil {
+					return errors.Join(fmt.Errorf("%s is there", path), err)
+				}
+			}
+			return nil
+		})
+		r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--partitions", "4", "--replication-factor", "3")
+		r.awaitTopic(t, realBrokers, topic, 4, replicated(realBrokers...))
+	}
+	r.produce(t, topic, 20, 100)
+	r.consume(t, topic, 20)
+}

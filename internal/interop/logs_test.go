@@ -1,0 +1,163 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// faults are the spans in which a story breaks something on purpose.
+type faults struct{ spans []span }
+
+type span struct {
+	what     string
+	from, to time.Time // to is zero while it lasts
+}
+
+// begin opens a span before the fault; the function that it gives closes it
+// once the cluster has recovered.
+func (f *faults) begin(what string) (end func()) {
+	f.spans = append(f.spans, span{what: what, from: time.Now().Truncate(time.Millisecond)})
+	i := len(f.spans) - 1
+	return func() { f.spans[i].to = time.Now() }
+}
+
+func (f *faults) cover(at time.Time) bool {
+	for _, s := range f.spans {
+		if !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to)) {
+			return true
+		}
+	}
+	return false
+}
+
+// nodeLog is the log of one node, read as it grows.
+type nodeLog struct {
+	node, file string
+	real       bool  // of Apache Kafka, otherwise of kbench
+	read       int64 // bytes
+	last       time.Time
+}
+
+// bad tells the lines of what has been written since the last look that no
+// fault explains.
+func (l *nodeLog) bad(f *faults) ([]string, error) {
+	file, err := os.Open(l.file)
+	if err != nil {
+		return nil, fmt.Errorf("read the log of %s: %w", l.node, err)
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.Seek(l.read, io.SeekStart); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	whole := text[:strings.LastIndexByte(string(text), '\n')+1] // the rest may still grow
+	l.read += int64(len(whole))
+	var out []string
+	for line := range strings.Lines(string(whole)) {
+		line = strings.TrimRight(line, "\n")
+		if at, ok := l.time(line); ok {
+			l.last = at
+		}
+		if l.tells(line) && !f.cover(l.last) && !forgiven(line) {
+			out = append(out, l.node+": "+line)
+		}
+	}
+	return out, nil
+}
+
+// time is the stamp of a line; lines without one belong to the line before.
+func (l *nodeLog) time(line string) (time.Time, bool) {
+	if !l.real {
+		line = strings.TrimPrefix(line, "time=")
+	}
+	stamp, _, _ := strings.Cut(line, " ")
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	return at, err == nil
+}
+
+// realLog is how the real brokers log: everything from INFO on.
+const realLog = `log4j.rootLogger=INFO, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1} %m%n
+`
+
+var (
+	// What a real broker must not say. The clients inside of it tell of their
+	// connections at INFO, the ends of ordinary ones at DEBUG.
+	realError  = regexp.MustCompile(`^\S+ (ERROR|FATAL) |^Exception in thread |OutOfMemoryError`)
+	realOld    = regexp.MustCompile(`UNSUPPORTED_VERSION|UnsupportedVersion|(?i:unsupported version)`)
+	realClosed = regexp.MustCompile(`(?i)\bdisconnected\b|closing socket|closed socket|EOFException|could not be established|in-flight .* due to|connection (to|with|from) .*(closed|reset|lost|refused|timed out)|Disconnecting from node`)
+	ourError   = regexp.MustCompile(`^time=\S+ level=ERROR |^panic: |^fatal error: `)
+)
+
+func (l *nodeLog) tells(line string) bool {
+	if !l.real {
+		return ourError.MatchString(line)
+	}
+	return realError.MatchString(line) || realOld.MatchString(line) || realClosed.MatchString(line)
+}
+
+// pardon is a line that is no fault, and why.
+type pardon struct {
+	line *regexp.Regexp
+	why  string
+}
+
+var pardons = []pardon{}
+
+func forgiven(line string) bool {
+	for _, p := range pardons {
+		if p.line.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// Each kind of line is found, at its own time alone.
+func TestLogsAreJudged(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f := &faults{spans: []span{{what: "one second", from: at, to: at.Add(time.Second)}}}
+	for _, c := range []struct {
+		real bool
+		line string
+		bad  bool
+	}{
+		{true, "2026-01-02T03:04:04.999Z ERROR logger [Broker id=1] Received LeaderAndIsrRequest with an old epoch", true},
+		{true, "2026-01-02T03:04:05.000Z ERROR logger within the fault", false},
+		{true, "2026-01-02T03:04:06.000Z ERROR logger at its end", false},
+		{true, "2026-01-02T03:04:06.001Z ERROR logger after it", true},
+		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient [Controller id=1] Node 1001 disconnected.", true},
+		{true, "2026-01-02T03:04:07.000Z WARN NetworkClient Connection to node 2 (localhost/127.0.0.1:9) could not be established. Node may not be available.", true},
+		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient Cancelled in-flight FETCH request with correlation id 5 due to node 2 being disconnected", true},
+		{true, "2026-01-02T03:04:07.000Z WARN NodeToControllerRequestThread Error code UNSUPPORTED_VERSION", true},
+		{true, "2026-01-02T03:04:07.000Z INFO Log4jControllerRegistration$ Registered", false},
+		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},
+		{false, "time=2026-01-02T03:04:04.999Z level=ERROR msg=x", true},
+		{false, "time=2026-01-02T03:04:05.999Z level=ERROR msg=x", false},
+		{false, "time=2026-01-02T03:04:04.999Z level=INFO msg=x", false},
+		{false, "panic: x", true},
+	} {
+		file := t.TempDir() + "/log"
+		if err := os.WriteFile(file, []byte(c.line+"\n2026-01-02T03:04:04.000Z ERROR half a li"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l := &nodeLog{node: "n", file: file, real: c.real}
+		bad, err := l.bad(f)
+		if err != nil || (len(bad) == 1) != c.bad || len(bad) > 1 {
+			t.Errorf("%s: %q, %v", c.line, bad, err)
+		}
+		if bad, err = l.bad(f); err != nil || len(bad) != 0 {
+			t.Errorf("%s: a second look: %q, %v", c.line, bad, err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Runs Kafka's command-line tools one after the other in one JVM: each start of
+ * a JVM would cost more than most of them take. A request on standard input is
+ * what the tool reads, the number of its words, and the words: the class with
+ * the tool's main, then its arguments. A reply on standard output is the exit
+ * code and what the tool printed on both of its streams. Texts are UTF-8 after
+ * their length, numbers have four bytes, the highest first.
+ */
+public class Tools {
+    /** Ends a tool where it would have ended its JVM. */
+    static final class Ended extends Error {
+        final int code;
+
+        Ended(int code) {
+            super("exit " + code, null, false, false);
+            this.code = code;
+        }
+    }
+
+    /** The first exit of the running tool counts: some catch the Ended of it. */
+    static volatile Integer first;
+
+    static final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+
+    static synchronized void exit(int code) {
+        if (first == null) first = code;
+        throw new Ended(first);
+    }
+
+    public static void main(String[] none) throws Exception {
+        DataInputStream in = new DataInputStream(System.in);
+        DataOutputStream out = new DataOutputStream(System.out);
+        // Scala keeps the streams that it saw first, so these stay for good.
+        PrintStream both = new PrintStream(new OutputStream() {
+            @Override public void write(int b) {
+                synchronized (printed) { printed.write(b); }
+            }
+
+            @Override public void write(byte[] b, int off, int len) {
+                synchronized (printed) { printed.write(b, off, len); }
+            }
+        }, true);
+        System.setOut(both);
+        System.setErr(both);
+        Exit.setExitProcedure((code, message) -> {
+            if (message != null) System.err.println(message);
+            exit(code);
+        });
+        Exit.setHaltProcedure((code, message) -> exit(code));
+        while (true) {
+            String stdin;
+            try {
+                stdin = text(in);
+            } catch (EOFException end) {
+                Runtime.getRuntime().halt(0);
+                return;
+            }
+            String[] words = new String[in.readInt()];
+            for (int i = 0; i < words.length; i++) words[i] = text(in);
+            int code = run(stdin, words);
+            both.flush();
+            byte[] said;
+            synchronized (printed) {
+                said = printed.toByteArray();
+                printed.reset();
+            }
+            out.writeInt(code);
+            out.writeInt(said.length);
+            out.write(said);
+            out.flush();
+        }
+    }
+
+    static int run(String stdin, String[] words) {
+        System.setIn(new ByteArrayInputStream(stdin.getBytes(StandardCharsets.UTF_8)));
+        first = null;
+        String[] args = java.util.Arrays.copyOfRange(words, 1, words.length);
+        try {
+            Class.forName(words[0]).getMethod("main", String[].class).invoke(null, (Object) args);
+        } catch (InvocationTargetException e) {
+            if (!(e.getCause() instanceof Ended)) {
+                e.getCause().printStackTrace();
+                return 1;
+            }
+        } catch (ReflectiveOperationException e) {
+            e.printStackTrace();
+            return 127;
+        }
+        return first == null ? 0 : first;
+    }
+
+    static String text(DataInputStream in) throws java.io.IOException {
+        byte[] b = new byte[in.readInt()];
+        in.readFully(b);
+        return new String(b, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,144 @@
+package interop
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kbench/harness/kafka"
+)
+
+// Kafka's command-line tools, by the class that its scripts run.
+const (
+	kafkaTopics            = "org.apache.kafka.tools.TopicCommand"
+	kafkaConfigs           = "kafka.admin.ConfigCommand"
+	kafkaACLs              = "kafka.admin.AclCommand"
+	kafkaReassign          = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+	kafkaLeaderElection    = "org.apache.kafka.tools.LeaderElectionCommand"
+	kafkaBrokerAPIVersions = "kafka.admin.BrokerApiVersionsCommand"
+	kafkaCluster           = "org.apache.kafka.tools.ClusterTool"
+	kafkaFeatures          = "org.apache.kafka.tools.FeatureCommand"
+	kafkaGetOffsets        = "org.apache.kafka.tools.GetOffsetShell"
+	consoleProducer        = "kafka.tools.ConsoleProducer"
+	consoleConsumer        = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+)
+
+// toolTimeout bounds one tool.
+const toolTimeout = 60 * time.Second
+
+// maxPrinted bounds what a tool may print, in bytes.
+const maxPrinted = 8 << 20
+
+// tools is one JVM that runs Kafka's tools, one at a time (testdata/Tools.java).
+type tools struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startTools starts the JVM, which compiles its source first.
+func startTools(t *testing.T, inst kafka.Installation, dir string) *tools {
+	t.Helper()
+	conf := filepath.Join(dir, "tools.log4j.properties")
+	if err := os.WriteFile(conf, []byte(toolsLog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x := &tools{cmd: exec.Command(inst.Java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Djava.net.preferIPv4Stack=true", "-Dlog4j.configuration=file:"+conf,
+		"-cp", filepath.Join(inst.Libs, "*"), filepath.Join("testdata", "Tools.java"))}
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	x.cmd.Stderr = os.Stderr
+	in, err := x.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := x.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.in, x.out = in, bufio.NewReader(out)
+	if err := x.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = x.cmd.Process.Kill()
+		_ = x.cmd.Wait()
+	})
+	return x
+}
+
+// toolsLog shows warnings of the tools' clients among what they print.
+const toolsLog = `log4j.rootLogger=WARN, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.follow=true
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=%p %c{1} %m%n
+`
+
+// run runs a tool with what it reads and gives what it printed and its exit
+// code.
+func (x *tools) run(stdin string, words ...string) (string, int, error) {
+	request := text(nil, stdin)
+	request = binary.BigEndian.AppendUint32(request, uint32(len(words)))
+	for _, w := range words {
+		request = text(request, w)
+	}
+	late := time.AfterFunc(toolTimeout, func() { _ = x.cmd.Process.Kill() })
+	defer late.Stop()
+	if _, err := x.in.Write(request); err != nil {
+		return "", 0, fmt.Errorf("tell the JVM of the tools to run %s: %w", words[0], err)
+	}
+	var head [8]byte
+	if _, err := io.ReadFull(x.out, head[:]); err != nil {
+		return "", 0, fmt.Errorf("%s gave no answer within %v: %w", words[0], toolTimeout, err)
+	}
+	size := binary.BigEndian.Uint32(head[4:])
+	if size > maxPrinted {
+		return "", 0, fmt.Errorf("%s printed %d bytes, over %d", words[0], size, maxPrinted)
+	}
+	said := make([]byte, size)
+	_, err := io.ReadFull(x.out, said)
+	return string(said), int(int32(binary.BigEndian.Uint32(head[:4]))), err
+}
+
+func text(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+// tool runs one of Kafka's tools against a broker of the cluster. It must exit
+// 0. It gives what was printed.
+func (r *rig) tool(t *testing.T, class string, at broker, words ...string) string {
+	t.Helper()
+	return r.toolReads(t, "", class, at, words...)
+}
+
+func (r *rig) toolReads(t *testing.T, stdin, class string, at broker, words ...string) string {
+	t.Helper()
+	words = append([]string{class, "--bootstrap-server", r.addr(at)}, words...)
+	said, code, err := r.tools.run(stdin, words...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != 0 {
+		t.Fatalf("%s\nexit %d:\n%s", strings.Join(words, " "), code, said)
+	}
+	return said
+}
+
+// wants fails unless what a tool printed has each of the parts.
+func wants(t *testing.T, said string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(said, p) {
+			t.Fatalf("%q is not in\n%s", p, said)
+		}
+	}
+}
