@@ -421,3 +421,42 @@ func TestAlterConfigsReplaces(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
+
+// What the controller finalizes in /feature is served by every broker.
+func TestFeaturesAreServed(t *testing.T) {
+	r := newZKRig(t, 1)
+	s := r.session()
+	served := func() (int64, map[string]int16) {
+		resp := kmsg.NewPtrApiVersionsResponse()
+		r.brokers[1].Features(resp)
+		out := map[string]int16{}
+		for _, f := range resp.FinalizedFeatures {
+			out[f.Name] = f.MaxVersionLevel
+		}
+		return resp.FinalizedFeaturesEpoch, out
+	}
+	if epoch, got := served(); epoch != -1 || len(got) > 0 {
+		t.Errorf("%v in epoch %d without a znode", got, epoch)
+	}
+	for i, c := range []struct {
+		f     zk.Feature
+		epoch int64
+		want  map[string]int16
+	}{
+		{zk.Feature{Enabled: true, Features: map[string]int16{"a": 2, "b": 1}}, 0, map[string]int16{"a": 2, "b": 1}},
+		{zk.Feature{Enabled: true, Features: map[string]int16{"a": 3}}, 1, map[string]int16{"a": 3}},
+		{zk.Feature{Features: map[string]int16{"a": 3}}, -1, map[string]int16{}},
+	} {
+		o := zk.Set(zk.FeaturePath, zk.EncodeFeature(c.f), zk.AnyVersion)
+		if i == 0 {
+			o = zk.Create(zk.FeaturePath, zk.EncodeFeature(c.f))
+		}
+		if w := s.Do(t.Context(), o); w.Err != nil {
+			t.Fatal(w.Err)
+		}
+		eventually(t, "the broker has the features", func() bool {
+			epoch, got := served()
+			return epoch == c.epoch && maps.Equal(got, c.want)
+		})
+	}
+}

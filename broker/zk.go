@@ -59,6 +59,7 @@ type zkPlane struct {
 	news         chan struct{} // capacity 1: a notification may have come; of the session
 	shutdown     *channel      // ControlledShutdown
 	isr          *isrNotes
+	featureEpoch atomic.Int64 // version of an enabled /feature; -1 for none
 
 	// mu makes the controller's requests apply one after another and guards
 	// what they fence by.
@@ -85,6 +86,7 @@ func ZooKeeper(cfg ZooKeeperConfig) Plane {
 	}
 	p := &zkPlane{cfg: cfg, isr: newISRNotes()}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
+	p.featureEpoch.Store(-1)
 	p.active.Store(int32(kafka.NoLeader))
 	return p
 }
@@ -176,7 +178,7 @@ func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, er
 		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, ConnectTimeout: p.cfg.ConnectTimeout, MaxInFlight: p.cfg.MaxInFlight,
 		MaxRequestBytes: p.cfg.MaxRequestBytes, PreviousSession: previous, Dial: p.cfg.Dial, Logger: p.b.log,
 		OnEvent: func(e zk.Event) {
-			if e.Kind == zk.NodeChildrenChanged || e.Kind == zk.Reconnected { // only notifications are watched
+			if e.Path != "" || e.Kind == zk.Reconnected { // only notifications and features are watched
 				select {
 				case changes <- struct{}{}:
 				default:
@@ -263,6 +265,7 @@ func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
 		q.begin()
 		s.WatchChildren(q.path)
 	}
+	s.Watch(zk.FeaturePath)
 	warn := func(err error) {
 		if err != nil && ctx.Err() == nil && s.Err() == nil {
 			p.b.log.Warn("changes in ZooKeeper not read", "reason", err)
@@ -274,6 +277,7 @@ func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
 		for _, q := range queues {
 			warn(q.catchUp(ctx, s, p.b.cfg.Now().UnixMilli()))
 		}
+		warn(p.loadFeatures(ctx, s))
 		if !loaded { // after the watches are armed, so that nothing is missed
 			err := p.loadAccess(ctx, s)
 			warn(err)

@@ -90,7 +90,7 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(b.Host, b.Port, wire.ServerConfig{APIs: made.APIs(), Listener: Listener, Logger: p.log})
+	s, err := newServer(b.Host, b.Port, wire.ServerConfig{APIs: made.APIs(), Features: made.Features, Listener: Listener, Logger: p.log})
 	if err != nil {
 		return err
 	}
