@@ -17,12 +17,16 @@
 // APIs, then Run.
 //
 // What it leaves out, beside payload: consumer groups and transactions
-// (FindCoordinator says COORDINATOR_NOT_AVAILABLE), ACLs and quotas, fetch
-// sessions of consumers, a history of leader epochs, and offsets across a
+// (FindCoordinator says COORDINATOR_NOT_AVAILABLE), the enforcement of quotas,
+// fetch sessions of consumers, a history of leader epochs, and offsets across a
 // restart: a restarted broker begins with empty logs and has the leader's
 // offsets after its first fetch. Followers keep one connection to each leader
 // broker, so the fetches of an idle cluster grow with the pairs of brokers that
 // share partitions; Config.FetchWait is their period.
+//
+// ACLs, SCRAM credentials, client quotas and delegation tokens are in the image
+// in both modes; ZooKeeper mode keeps them in Kafka's znodes and reads them anew
+// on each notification. Whether an ACL allows a request is kafka/guard's.
 //
 // Handlers run on their connection's goroutine. Nothing is global, and no
 // goroutine exists per partition, so one process can hold many brokers.

@@ -13,6 +13,10 @@
 // goroutine and are only queued. When the session expires the queue is emptied,
 // what waited in it is refused, and the expiry is handled next (KAFKA-6879).
 //
+// README.md lists every event, znode and request with the tests that hold it,
+// where this controller departs from Kafka's, and the options that undo steps of
+// Kafka's history.
+//
 // Every candidate runs one Controller; whoever creates /controller is the
 // active one. The process of a candidate merges APIs into the listener of its
 // broker:
