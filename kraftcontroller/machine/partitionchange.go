@@ -89,13 +89,17 @@ func (c partitionChange) record(topic kafka.UUID, number int32, p *metadata.Part
 }
 
 // completeReassignment drops the replicas that are being removed once all that
-// stay are in sync.
+// are being added are in sync. Where more go than come, all that stay must be:
+// they are all the copies there will be.
 func (c *partitionChange) completeReassignment() {
 	if len(c.adding) == 0 && len(c.removing) == 0 {
 		return
 	}
 	isr, replicas := except(c.isr, c.removing), except(c.replicas, c.removing)
-	if len(isr) == 0 || len(replicas) == 0 || !containsAll(isr, replicas) {
+	if len(isr) == 0 || len(replicas) == 0 || !containsAll(isr, c.adding) {
+		return
+	}
+	if len(c.adding) < len(c.removing) && !containsAll(isr, replicas) {
 		return
 	}
 	c.isr, c.replicas, c.adding, c.removing = isr, replicas, nil, nil
@@ -174,13 +178,13 @@ func (c *partitionChange) leader(p *metadata.Partition, eligible []kafka.BrokerI
 	return won
 }
 
-// rememberLeader keeps the last leader of a partition whose ISR is emptied, and
-// forgets it once there is a leader again.
+// rememberLeader keeps the last leader of a partition that loses it, and forgets
+// it once there is a leader again.
 func (c *partitionChange) rememberLeader(r *metadata.PartitionChangeRecord, p *metadata.Partition) {
 	last := p.LastKnownELR()
 	switch {
 	case !c.elr:
-	case r.ISR != nil && len(r.ISR) == 0:
+	case r.Leader == kafka.NoLeader:
 		if p.Leader != kafka.NoLeader && !slices.Equal(last, []kafka.BrokerID{p.Leader}) {
 			r.LastKnownELR = []kafka.BrokerID{p.Leader}
 		}

@@ -13,7 +13,7 @@ import (
 // reassignment goes through
 //
 //	idle   -> moving   the replicas are the target and those to be removed
-//	moving -> idle     all of the target are in sync: the others are dropped,
+//	moving -> idle     the target is in sync: the others are dropped,
 //	                   by whatever change shows it, such as an AlterPartition
 //	moving -> moving   another target replaces it
 //	moving -> idle     cancelled (no target): the replicas that were being
