@@ -39,6 +39,14 @@ func within(enter, f func() error) error {
 	if err = enter(); err == nil {
 		err = f()
 	}
+	if now, here := netns.Get(); here == nil {
+		stayed := now.Equal(home)
+		_ = now.Close()
+		if stayed { // it was refused: to go back would be too
+			runtime.UnlockOSThread()
+			return err
+		}
+	}
 	if back := netns.Set(home); back != nil {
 		return errors.Join(err, fmt.Errorf("leave a network namespace: %w", back))
 	}
