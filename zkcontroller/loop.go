@@ -36,11 +36,12 @@ func (c *Controller) handle(ctx context.Context, e event) {
 	case machineEvent:
 		c.step(ctx, e.input)
 	case controllerDeleted:
-		c.detected(e.at)
-		c.resign(ctx)
+		if !c.elected {
+			c.detected(e.at)
+		}
 		c.elect(ctx)
 	case controllerChanged:
-		c.elect(ctx) // reads who it is, and resigns if it is another
+		c.elect(ctx)
 	case resignEvent:
 		err := c.handOver(ctx)
 		e.done <- err
@@ -57,7 +58,10 @@ func (c *Controller) detected(at int64) {
 	}
 }
 
-// elect tries to become controller.
+// elect looks who is controller and tries to become it where nobody is. What
+// led to it may be long past, so that this candidate resigns only by what is
+// there now: another controller, or none, in which case it may win again and
+// then begins with an empty context.
 func (c *Controller) elect(ctx context.Context) {
 	if c.failures > 0 { // the last failover failed: let another try first
 		if !sleep(ctx, min(100*time.Millisecond<<min(c.failures, 6), 5*time.Second)) {
@@ -85,6 +89,7 @@ func (c *Controller) elect(ctx context.Context) {
 		c.known = c.known || res.Controller != kafka.NoLeader
 		return
 	}
+	c.resign(ctx)
 	c.detected(began)
 	c.known = true
 	c.elected, c.epoch, c.version = true, res.Epoch, res.EpochVersion
