@@ -440,14 +440,14 @@ func TestFailover(t *testing.T) {
 	})
 	t.Logf("%d topics were kept over %d failovers; %v", kept, failovers, seen)
 	for _, what := range []string{
-		"leader change", "isr change", "partition offline", "partition back", "recovering", "undone",
+		"leader change", "isr change", "partition offline", "partition back", "undone",
 		BrokerRegistered.String(), BrokerUnfenced.String(), BrokerFenced.String(), ShutdownBegun.String(), ShutdownGranted.String(), Activated.String(),
 	} {
 		if seen[what] == 0 {
 			t.Errorf("no %s was ever seen", what)
 		}
 	}
-	for _, what := range []string{"reassigned", "eligible", "directory change"} { // seldom
+	for _, what := range []string{"recovering", "reassigned", "eligible", "directory change"} { // seldom
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no %s was ever seen", what)
 		}
