@@ -45,6 +45,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("start %s: %w", cfg.Name, err)
 	}
 	s := &Server{Process: child.New(cfg.Name, filepath.Join(cfg.Dir, "pid")), cfg: cfg}
+	s.Process.Within = cfg.Within
 	err = cfg.configure()
 	if err == nil && cfg.ClusterID != "" {
 		err = cfg.format(ctx)
