@@ -99,6 +99,9 @@ func (l *Log) roll(active *segment) (*segment, error) {
 	if err := l.syncFile(active.file); err != nil {
 		return nil, err
 	}
+	if err := l.writeIndexes(active); err != nil {
+		return nil, err
+	}
 	next, err := openSegment(l.cfg.FS, l.cfg.Dir, active.end)
 	if err != nil {
 		return nil, err
@@ -175,6 +178,9 @@ func (l *Log) truncate(offset kafka.Offset) error {
 	}
 	active := l.segments[len(l.segments)-1]
 	if err := active.truncate(offset); err != nil {
+		return err
+	}
+	if err := l.writeIndexes(active); err != nil { // entries behind the end would be wrong
 		return err
 	}
 	end := active.end

@@ -87,6 +87,11 @@ func (l *Log) open() error {
 	if err := l.writeSidecars(); err != nil {
 		return err
 	}
+	for _, s := range l.segments {
+		if err := l.writeIndexes(s); err != nil {
+			return err
+		}
+	}
 	// What was read may be in the page cache only: a process that was killed
 	// before its fsync leaves such bytes.
 	l.dirDirty = true
@@ -207,7 +212,7 @@ func (l *Log) restart(id SnapshotID) error {
 }
 
 func (l *Log) removeSegment(s *segment) error {
-	return errors.Join(s.file.Close(), l.cfg.FS.Remove(s.path))
+	return errors.Join(s.file.Close(), l.cfg.FS.Remove(s.path), l.removeIndexes(s))
 }
 
 // StartOffset is the first offset the log holds.
@@ -294,10 +299,12 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	var err error
 	if l.failed == nil {
 		l.failed = errors.New("the log is closed")
+		err = l.writeIndexes(l.segments[len(l.segments)-1])
 	}
-	return l.closeFiles()
+	return errors.Join(err, l.closeFiles())
 }
 
 func (l *Log) closeFiles() error {

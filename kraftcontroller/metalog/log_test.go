@@ -144,7 +144,7 @@ func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 	}
 	lost := add(t, l, 1, 2)
 	for keep := range len(lost) {
-		fs.Crash(func(string, int) int { return keep })
+		fs.Crash(func(_ string, n int) int { return min(keep, n) })
 		var log bytes.Buffer
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		l = mustOpen(t, cfg)

@@ -19,7 +19,7 @@ const scanWindow = MaxBatchBytes
 func (s *segment) scan(visit func(Header, []byte) error) (reason, err error) {
 	r := windowReader{file: s.file, size: s.size}
 	var at int64
-	s.end, s.index = s.base, nil
+	s.end, s.index, s.dated = s.base, nil, undatedYet
 	var epoch kafka.LeaderEpoch
 	for at < s.size {
 		h, reason, err := r.batchAt(at)

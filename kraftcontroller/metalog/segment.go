@@ -19,9 +19,9 @@ const (
 	indexEvery = 4096
 )
 
-// segment is one file of batches. Its index is held in memory only and made
-// anew when the file is scanned at Open, which must read every byte for the
-// checksums anyway; an .index file beside it would have its place here.
+// segment is one file of batches. Its index is held in memory and made anew when
+// the file is scanned at Open, which must read every byte for the checksums
+// anyway; the .index and .timeindex beside it are for Kafka, see writeIndexes.
 type segment struct {
 	base  kafka.Offset
 	end   kafka.Offset // exclusive
@@ -29,12 +29,24 @@ type segment struct {
 	file  File
 	size  int64
 	index []indexEntry
+	dated dated // the largest timestamp of all batches
 }
 
 type indexEntry struct {
 	offset kafka.Offset // first offset of the batch at that place
+	last   kafka.Offset // last offset of it
 	at     int64
+	before dated // the largest timestamp of the batches before it
 }
+
+// dated is a timestamp, ms since 1970, and the last offset of the first batch
+// that has it; -1 for none.
+type dated struct {
+	timestamp int64
+	offset    kafka.Offset
+}
+
+var undatedYet = dated{-1, -1}
 
 func segmentName(base kafka.Offset) string { return fmt.Sprintf("%020d%s", base, segmentSuffix) }
 
@@ -57,13 +69,16 @@ func openSegment(fs FS, dir string, base kafka.Offset) (*segment, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &segment{base: base, end: base, path: path, file: f, size: size}, nil
+	return &segment{base: base, end: base, path: path, file: f, size: size, dated: undatedYet}, nil
 }
 
 // added accounts for the batch h that stands at byte at.
 func (s *segment) added(h Header, at int64) {
 	if n := len(s.index); n == 0 || at-s.index[n-1].at >= indexEvery {
-		s.index = append(s.index, indexEntry{h.BaseOffset, at})
+		s.index = append(s.index, indexEntry{h.BaseOffset, h.EndOffset - 1, at, s.dated})
+	}
+	if h.Timestamp > s.dated.timestamp {
+		s.dated = dated{h.Timestamp, h.EndOffset - 1}
 	}
 	s.end = h.EndOffset
 }
@@ -155,6 +170,15 @@ func (s *segment) truncate(offset kafka.Offset) error {
 	}
 	s.size, s.end = at, h.BaseOffset
 	i := sort.Search(len(s.index), func(i int) bool { return s.index[i].at >= at })
+	if i < len(s.index) && s.dated != s.index[i].before {
+		s.dated = s.index[i].before
+	}
 	s.index = s.index[:i]
+	if s.dated.offset >= s.end { // it was among what went, behind the last entry
+		s.dated = undatedYet
+		if i > 0 {
+			s.dated = s.index[i-1].before
+		}
+	}
 	return nil
 }
