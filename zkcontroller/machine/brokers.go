@@ -144,7 +144,7 @@ func (m *Machine) replicasLost(f *flow, rs []replica) error {
 	var going, staying []replica
 	var unled []*partition
 	for _, x := range rs {
-		if x.p.topic.queued {
+		if x.p.going() {
 			going = append(going, x)
 			continue
 		}

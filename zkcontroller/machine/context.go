@@ -330,12 +330,19 @@ func (c *context) partitionsOn(id kafka.BrokerID) []*partition {
 	return ps
 }
 
-// withoutLeader gives the partitions that are New or Offline and whose topic
-// is not to be deleted, in order.
+// going reports whether a partition is on its way out with its topic. While it
+// is still being reassigned it is not: the deletion waits for that, and that
+// needs a leader.
+func (p *partition) going() bool {
+	return p.topic.queued && (p.topic.deleting || p.moving == nil)
+}
+
+// withoutLeader gives the partitions that are New or Offline and not going with
+// their topic, in order.
 func (c *context) withoutLeader() []*partition {
 	var ps []*partition
 	for p := range c.unled {
-		if !p.topic.queued {
+		if !p.going() {
 			ps = append(ps, p)
 		}
 	}

@@ -71,7 +71,7 @@ func (m *Machine) replicasOffline(f *flow, r *requests, id kafka.BrokerID, ps []
 		r.metadata(p)
 	}
 	done := func(p *partition) {
-		if !p.topic.queued {
+		if !p.going() {
 			r.leaderAndISR(p, without(p.replicas, id), false)
 		}
 		p.setReplicaState(id, ReplicaOffline)
