@@ -19,6 +19,11 @@ type Coverage struct {
 	Resignations, Shutdowns          int64
 	Snapshots, Installs              int64 // taken; fetched from a leader
 	SlowDisks, ParkedExpired         int64
+	DiskErrors                       int64 // fsyncs that failed, fatal to the node
+	Skewed                           int64 // lives with a clock that is not right
+	VoterChanges, VotersRefused      int64 // answers to AddRaftVoter and RemoveRaftVoter
+	SelfRemovals                     int64 // leaders that resigned because they are voters no more
+	Stuck                            int64 // quorums that wait for such a leader, see world.stuck
 }
 
 // rows names every counter once.
@@ -53,6 +58,12 @@ func (c *Coverage) rows() []struct {
 		{"snapshots installed", &c.Installs},
 		{"slow disks", &c.SlowDisks},
 		{"empty fetch answers", &c.ParkedExpired},
+		{"disk errors", &c.DiskErrors},
+		{"skewed clocks", &c.Skewed},
+		{"voter changes", &c.VoterChanges},
+		{"voter changes refused", &c.VotersRefused},
+		{"leaders removed", &c.SelfRemovals},
+		{"stuck by a removal", &c.Stuck},
 	}
 }
 

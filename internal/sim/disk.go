@@ -11,7 +11,10 @@ import (
 type record struct {
 	epoch kafka.LeaderEpoch
 	base  kafka.Offset
-	value uint64 // unique per append; 0 in a LeaderChange
+	value uint64 // unique per append; 0 in a control record
+	// Of a control record that changes the quorum, else 0.
+	level  int16
+	voters voterSet
 }
 
 // disk holds a node's files. The process sees log; a crash leaves synced, and
@@ -19,8 +22,9 @@ type record struct {
 // it. quorum-state and snapshots are written with fsync and rename, and so
 // survive.
 type disk struct {
-	quorum     raft.QuorumState
+	state      raft.QuorumState
 	snapshot   raft.SnapshotID
+	base       quorum       // of the snapshot, or of formatting
 	start      kafka.Offset // of log and synced
 	startEpoch kafka.LeaderEpoch
 	log        []record
@@ -93,14 +97,15 @@ func (d *disk) crash(rng *rand.Rand) int {
 	d.journal = d.journal[:0]
 	d.log = append(d.log[:0], d.synced...)
 	if d.end() < d.snapshot.EndOffset { // as Kafka on start
-		d.reset(d.snapshot)
+		d.reset(d.snapshot, d.base)
 	}
 	d.safe = d.end()
 	return int(max(0, before-d.end()))
 }
 
 // reset empties the log so that it starts after the snapshot id.
-func (d *disk) reset(id raft.SnapshotID) {
+func (d *disk) reset(id raft.SnapshotID, q quorum) {
+	d.base = q
 	d.snapshot, d.start, d.startEpoch = id, id.EndOffset, id.Epoch
 	d.log, d.synced, d.journal, d.safe = d.log[:0], d.synced[:0], d.journal[:0], id.EndOffset
 }
@@ -123,6 +128,9 @@ func (d *disk) read(from kafka.Offset, limit int) ([]raft.Batch, []record) {
 	for o < d.end() && (o == first || int(o-first) < limit) {
 		b := raft.Batch{BaseOffset: d.at(o).base, Epoch: d.at(o).epoch}
 		for o < d.end() && d.at(o).base == b.BaseOffset {
+			if c, ok := d.at(o).change(o); ok {
+				b.Changes = append(b.Changes, c)
+			}
 			o++
 		}
 		b.LastOffset = o - 1
@@ -134,13 +142,38 @@ func (d *disk) read(from kafka.Offset, limit int) ([]raft.Batch, []record) {
 // persisted is what a node finds when it starts.
 func (d *disk) persisted() raft.Persisted {
 	p := raft.Persisted{
-		QuorumState: d.quorum, Snapshot: d.snapshot,
+		QuorumState: d.state, Snapshot: d.snapshot, Quorum: d.base.raft(),
 		LogStart: d.start, LogEnd: d.end(), StartEpoch: d.startEpoch,
 	}
 	for i, r := range d.log {
+		if c, ok := r.change(d.start + kafka.Offset(i)); ok && c.Offset >= d.snapshot.EndOffset {
+			p.Changes = append(p.Changes, c)
+		}
 		if i == 0 || r.epoch != d.log[i-1].epoch {
 			p.Epochs = append(p.Epochs, raft.EpochStart{Epoch: r.epoch, Start: d.start + kafka.Offset(i)})
 		}
 	}
 	return p
+}
+
+// quorumAt is the quorum below offset, by the log and what is under it.
+func (d *disk) quorumAt(offset kafka.Offset) quorum {
+	q := d.base
+	for o := max(d.start, d.snapshot.EndOffset); o < offset; o++ {
+		q = q.with(d.at(o))
+	}
+	return q
+}
+
+func (d *disk) quorum() quorum { return d.quorumAt(d.end()) }
+
+// lastChange is the offset of the last record below offset that changes the
+// quorum, NoOffset where the log holds none.
+func (d *disk) lastChange(offset kafka.Offset) kafka.Offset {
+	for o := offset - 1; o >= d.start; o-- {
+		if _, ok := d.at(o).change(o); ok {
+			return o
+		}
+	}
+	return kafka.NoOffset
 }

@@ -1,7 +1,8 @@
 // Package sim runs a quorum of kraftcontroller/raft machines in a simulated
 // world: a seeded scheduler with a virtual clock, a network that loses, delays,
 // duplicates and reorders messages and falls into partitions, and disks that
-// forget what was not synced when a node crashes. After every event it judges
+// forget what was not synced when a node crashes, are slow, or fail an fsync,
+// clocks that run at different speeds, and voters that come and go. After every event it judges
 // the named invariants of Raft and of Kafka's log.
 //
 // It owns the world and the judgement; it knows the raft package and must not

@@ -14,7 +14,11 @@ func (w *world) fault() {
 	w.after(time.Duration(w.rng.Int64N(int64(2*w.p.fault)))+1, event{kind: evFault})
 	n := w.victim()
 	lasts := time.Duration(w.rng.Int64N(int64(4 * w.p.fetchTimeout)))
-	switch w.rng.IntN(12) {
+	kinds := 13
+	if w.p.dynamic {
+		kinds = 18
+	}
+	switch w.rng.IntN(kinds) {
 	case 0, 1:
 		n.crash()
 	case 2:
@@ -57,6 +61,10 @@ func (w *world) fault() {
 		}
 	case 11:
 		n.takeSnapshot()
+	case 12:
+		n.failSync = true
+	default:
+		w.changeVoters()
 	}
 }
 

@@ -30,6 +30,11 @@ import (
 //   - NoStaleLeaderAnswer: only the leader of an epoch answers fetches and
 //     takes appends of that epoch.
 //   - CheckQuorum: a leader that hears no majority resigns.
+//   - VotersOnly: nobody campaigns but a voter, as its own log has it, and nobody
+//     leads whom not a majority of the voters of its log voted for.
+//   - OneVoterChange: the voters change by one at a time, and only once the change
+//     before and a record of the leader's epoch are committed.
+//   - SnapshotIsPrefix: two snapshots of one id say the same of the quorum.
 //   - NoFatal: no machine gives up, and its effects make sense.
 //   - Liveness: once all faults have ended, the quorum agrees on a new record.
 type judge struct {
@@ -62,7 +67,8 @@ type ballot struct {
 type standing struct {
 	role      raft.Role
 	committed kafka.Offset    // how far the log was committed when it was elected
-	heard     []time.Duration // when it last got a fetch of its epoch, by voter
+	heard     []time.Duration // when it last got a fetch of its epoch, by node
+	removed   bool            // it led when this step began, committed its own removal, and resigned
 }
 
 func newJudge(w *world) judge {
@@ -102,7 +108,15 @@ func (j *judge) role(n *node, r *raft.Role) {
 	s.role = *r
 	j.w.trace.note("node %d is %v of epoch %d, leader %d", n.id, r.State, r.Epoch, r.LeaderID)
 	j.w.trace.add(uint64(r.State), uint64(r.Epoch), uint64(r.LeaderID))
+	if was.State == raft.Leader && r.State == raft.Resigned && r.Observer {
+		j.w.cov.SelfRemovals++
+		s.removed = true
+	}
 	if r.State == was.State && r.Epoch == was.Epoch {
+		return
+	}
+	if campaigns := r.State == raft.Prospective || r.State == raft.Candidate || r.State == raft.Leader; campaigns && !n.disk.quorum().voters.has(n.id) {
+		j.fail("VotersOnly", n.id, "it is %v of epoch %d, but the voters of its log are %b", r.State, r.Epoch, n.disk.quorum().voters)
 		return
 	}
 	switch r.State {
@@ -130,8 +144,18 @@ func (j *judge) elected(n *node, s *standing) {
 		return
 	}
 	j.leaders[s.role.Epoch] = t
+	set, votes := n.disk.quorum().voters, 0
+	for v := range j.w.nodes {
+		if o, ok := j.votes[ballot{v, s.role.Epoch}]; ok && o == kafka.BrokerID(n.id) && set.has(v) {
+			votes++
+		}
+	}
+	if !set.majority(votes) {
+		j.fail("VotersOnly", n.id, "it leads epoch %d by %d votes of the voters %b", s.role.Epoch, votes, set)
+		return
+	}
 	s.committed = j.committedBefore(s.role.Epoch)
-	s.heard = make([]time.Duration, j.w.p.voters)
+	s.heard = make([]time.Duration, len(j.w.nodes))
 	for i := range s.heard {
 		s.heard[i] = j.w.now
 	}
@@ -185,6 +209,12 @@ func (j *judge) answersVote(n *node, to caller, m raft.VoteResponse) {
 func (j *judge) appendedRecords(n *node, from kafka.Offset) {
 	before := n.disk.epochBefore(from)
 	for o := from; o < n.disk.end(); o++ {
+		if r := n.disk.at(o); r.voters != 0 && j.states[n.id].role.State == raft.Leader {
+			j.changesVoters(n, o, n.disk.quorumAt(o).voters, r.voters)
+			for i := range j.states[n.id].heard { // another majority has its time to show itself
+				j.states[n.id].heard[i] = j.w.now
+			}
+		}
 		v := version{n.disk.at(o), before}
 		before = v.epoch
 		for len(j.seen) <= int(o) {
@@ -228,7 +258,7 @@ func (j *judge) truncates(n *node, to kafka.Offset) {
 // highWatermark looks at the high watermark that n tells of.
 func (j *judge) highWatermark(n *node, hw kafka.Offset) {
 	s := &j.states[n.id]
-	leads := s.role.State == raft.Leader
+	leads := s.role.State == raft.Leader || s.removed
 	known := kafka.Offset(len(j.committed))
 	switch {
 	case hw < n.hw:
@@ -263,14 +293,15 @@ func (j *judge) commit(n *node, from, to kafka.Offset) {
 	j.w.cov.Commits += int64(to - from)
 	durable := 0
 	last := n.disk.at(to - 1)
-	for _, v := range j.w.nodes[:j.w.p.voters] {
+	set := n.disk.quorum().voters
+	for id, v := range j.w.nodes {
 		d := &v.disk
-		if d.start >= to || d.safe >= to && d.at(to-1) == last {
+		if set.has(id) && (d.start >= to || d.safe >= to && d.at(to-1) == last) {
 			durable++
 		}
 	}
-	if durable*2 <= j.w.p.voters {
-		j.fail("AckedDurable", n.id, "it commits [%d,%d), which is durable on %d of %d voters", from, to, durable, j.w.p.voters)
+	if !set.majority(durable) {
+		j.fail("AckedDurable", n.id, "it commits [%d,%d), which is durable on %d of the voters %b", from, to, durable, set)
 		return
 	}
 	for i, s := range j.states {
@@ -281,11 +312,19 @@ func (j *judge) commit(n *node, from, to kafka.Offset) {
 	}
 }
 
+// snapshot looks at a snapshot that n takes.
+func (j *judge) snapshot(n *node, id raft.SnapshotID, q quorum) {
+	if o, ok := j.w.taken[id]; ok && o != q {
+		j.fail("SnapshotIsPrefix", n.id, "its snapshot %d-%d says %v of the quorum, another says %v", id.EndOffset, id.Epoch, q, o)
+	}
+	j.w.taken[id] = q
+}
+
 // sends looks at a request before it leaves.
 func (j *judge) sends(n *node, m raft.Message) {
 	switch m := m.(type) {
 	case raft.FetchRequest:
-		if n.voter && m.FetchOffset > n.disk.safe {
+		if !j.states[n.id].role.Observer && m.FetchOffset > n.disk.safe {
 			j.fail("AckedDurable", n.id, "it acknowledges the log below %d, but only %d is on its disk", m.FetchOffset, n.disk.safe)
 		}
 	case raft.VoteRequest:
@@ -304,7 +343,7 @@ func (j *judge) answersFetch(n *node, to caller, m raft.FetchResponse) {
 		j.w.cov.ParkedExpired++
 	}
 	s := &j.states[n.id]
-	if s.role.State != raft.Leader || s.role.Epoch != to.epoch || m.LeaderEpoch != to.epoch || m.LeaderID != kafka.BrokerID(n.id) {
+	if s.role.State != raft.Leader && !s.removed || s.role.Epoch != to.epoch || m.LeaderEpoch != to.epoch || m.LeaderID != kafka.BrokerID(n.id) {
 		j.fail("NoStaleLeaderAnswer", n.id, "it answers a fetch of epoch %d as leader %d of epoch %d, but is %v of epoch %d", to.epoch, m.LeaderID, m.LeaderEpoch, s.role.State, s.role.Epoch)
 		return
 	}
@@ -339,19 +378,24 @@ func (j *judge) heard(n *node, replica kafka.BrokerID, epoch kafka.LeaderEpoch) 
 func (j *judge) afterEvent() {
 	for i := range j.states {
 		s := &j.states[i]
+		s.removed = false
 		n := j.w.nodes[i]
 		if s.role.State != raft.Leader || !n.up || n.paused || j.violation != nil {
 			continue
 		}
-		limit := j.w.now - j.w.p.fetchTimeout*3/2
+		limit := j.w.now - j.w.p.fetchTimeout*3/2*1000/time.Duration(n.rate) - time.Microsecond
 		recent := 0
+		set := voterSet(0)
+		for _, v := range n.machine.Quorum().Voters {
+			set |= 1 << v.ID
+		}
 		for v, at := range s.heard {
-			if v == i || at >= limit {
+			if set.has(v) && (v == i || at >= limit) {
 				recent++
 			}
 		}
-		if recent*2 <= j.w.p.voters && n.deadline > j.w.now {
-			j.fail("CheckQuorum", i, "it leads epoch %d, but only %d of %d voters fetched in the last 1.5 fetch timeouts", s.role.Epoch, recent, j.w.p.voters)
+		if !set.majority(recent) && n.deadline > j.w.now {
+			j.fail("CheckQuorum", i, "it leads epoch %d, but only %d of the voters %b fetched in the last 1.5 fetch timeouts", s.role.Epoch, recent, set)
 		}
 	}
 }

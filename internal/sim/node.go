@@ -14,7 +14,7 @@ type node struct {
 	cfg     raft.Config
 	disk    disk
 	machine *raft.Machine
-	voter   bool
+	rate    int64 // of its clock: ticks in 1,000 of the world's
 
 	boot     int // counts lives
 	bootAt   time.Duration
@@ -25,6 +25,7 @@ type node struct {
 	deadline time.Duration
 	slow     time.Duration // what an fsync takes more
 	crashAt  int           // stage of the next step to crash before, 0 for none
+	failSync bool          // the next fsync fails
 
 	hw       kafka.Offset // as of its machine
 	lastReq  uint64
@@ -52,17 +53,48 @@ const (
 )
 
 func newNode(w *world, id int, voters []raft.Voter) *node {
-	n := &node{w: w, id: id, voter: id < len(voters), hw: kafka.NoOffset, deadline: raft.Never}
-	n.disk.quorum = raft.EmptyQuorumState()
+	n := &node{w: w, id: id, hw: kafka.NoOffset, deadline: raft.Never, rate: 1000}
+	if ms := int64(w.p.skew / time.Millisecond); ms > 0 {
+		n.rate += w.rng.Int64N(2*ms+1) - ms
+	}
+	n.disk.state = raft.EmptyQuorumState()
+	n.disk.base = quorum{voters: setOf(voters)}
 	n.cfg = raft.Config{
 		NodeID: kafka.BrokerID(id), ClusterID: "sim", Voters: voters,
 		ElectionTimeout: w.p.electionTimeout, FetchTimeout: w.p.fetchTimeout, ElectionBackoffMax: w.p.electionTimeout,
 		RequestTimeout: w.p.fetchTimeout, FetchMaxWait: w.p.fetchTimeout / 4, RetryBackoff: 5 * time.Millisecond,
 		FetchMaxBytes: int32(1 + w.rng.IntN(20)), SnapshotMaxBytes: snapshotChunk,
 		DisablePreVote: w.p.noPreVote, HWPush: w.p.hwPush,
-		NoFlush: w.rng.IntN(2) == 0,
+		NoFlush:   w.rng.IntN(2) == 0,
+		Endpoints: endpoints(id),
+	}
+	if w.p.dynamic {
+		n.formatDynamic(voters)
 	}
 	return n
+}
+
+// formatDynamic makes n a controller of a dynamic quorum, of whose first voters
+// only they themselves know.
+func (n *node) formatDynamic(voters []raft.Voter) {
+	n.cfg.Voters, n.cfg.DirectoryID, n.cfg.NoFlush = nil, directory(n.id), false
+	n.disk.base.level = 1
+	if n.id >= len(voters) {
+		n.disk.base.voters = 0
+	}
+	for i := range n.w.p.voters + n.w.p.observers {
+		if i != n.id {
+			n.cfg.Bootstrap = append(n.cfg.Bootstrap, kafka.BrokerID(i))
+		}
+	}
+}
+
+// clock is the node's own time since it started.
+func (n *node) clock() time.Duration { return (n.w.now - n.bootAt) * time.Duration(n.rate) / 1000 }
+
+// worldTime is when the node's clock shows d.
+func (n *node) worldTime(d time.Duration) time.Duration {
+	return n.bootAt + (d*1000+time.Duration(n.rate)-1)/time.Duration(n.rate)
 }
 
 func (n *node) start() {
@@ -75,6 +107,9 @@ func (n *node) start() {
 	n.w.trace.note("node %d starts, log [%d,%d)", n.id, n.disk.start, n.disk.end())
 	n.machine, n.up, n.stopped, n.paused, n.held = m, true, false, false, nil
 	n.bootAt, n.hw, n.inbound, n.receives = n.w.now, m.HighWatermark(), map[uint64]caller{}, snapshotInFlight{}
+	if n.rate != 1000 {
+		n.w.cov.Skewed++
+	}
 	n.w.judge.started(n)
 	n.step(raft.Tick{})
 }
@@ -101,6 +136,10 @@ func (n *node) leave() {
 func (n *node) receive(e event) {
 	switch e.kind {
 	case evRequest:
+		if _, ok := e.msg.(raft.APIVersionsRequest); ok { // answered by the driver
+			n.w.transmit(event{kind: evResponse, node: e.peer, boot: e.peerBoot, peer: n.id, id: e.id, msg: raft.APIVersionsResponse{KRaftVersions: raft.SupportedKRaft}})
+			return
+		}
 		n.lastReq++
 		c := caller{node: e.peer, boot: e.peerBoot, id: e.id}
 		switch m := e.msg.(type) {
@@ -119,10 +158,16 @@ func (n *node) receive(e event) {
 	case evFailed:
 		n.step(raft.RequestFailed{ID: e.id})
 	case evFlushed:
+		if n.failSync { // what is on the disk now nobody knows: the node must stop
+			n.failSync = false
+			n.w.cov.DiskErrors++
+			n.crash()
+			return
+		}
 		n.disk.sync(e.mark)
 		n.step(raft.FlushDone{Seq: e.id})
 	case evInstalled:
-		n.step(raft.SnapshotInstalled{ID: n.disk.snapshot})
+		n.step(raft.SnapshotInstalled{ID: n.disk.snapshot, Quorum: n.disk.base.raft()})
 	case evTick:
 		n.step(raft.Tick{})
 	}
@@ -139,10 +184,10 @@ const stages = 5
 
 // step steps the machine and carries out its effects in their order.
 func (n *node) step(in raft.Input) {
-	fx, deadline := n.machine.Step(n.w.now-n.bootAt, in)
+	fx, deadline := n.machine.Step(n.clock(), in)
 	n.deadline = raft.Never
 	if deadline < raft.Never {
-		n.deadline = deadline + n.bootAt
+		n.deadline = n.worldTime(deadline)
 	}
 	crashAt := n.crashAt
 	n.crashAt = 0
@@ -159,7 +204,7 @@ func (n *node) step(in raft.Input) {
 		switch stage {
 		case 1:
 			if fx.Persist != nil {
-				n.disk.quorum = *fx.Persist
+				n.disk.state = *fx.Persist
 				n.w.trace.add(uint64(fx.Persist.LeaderEpoch), uint64(fx.Persist.LeaderID), uint64(fx.Persist.VotedKey.ID))
 			}
 		case 2:
@@ -221,7 +266,10 @@ func (n *node) append(op raft.LogAppend) {
 	switch records, _ := op.Records.([]record); {
 	case op.LeaderChange != nil:
 		b := op.Batches[0]
-		n.disk.append([]record{{epoch: b.Epoch, base: b.BaseOffset}})
+		n.disk.append(append([]record{{epoch: b.Epoch, base: b.BaseOffset}}, changeRecords(b.Epoch, b.BaseOffset, op.Changes)...))
+	case len(op.Changes) > 0:
+		b := op.Batches[0]
+		n.disk.append(changeRecords(b.Epoch, b.BaseOffset, op.Changes))
 	case len(op.Batches) == 1 && records[0].epoch == 0: // a client's, on the leader
 		b := op.Batches[0]
 		for i := range records {
@@ -263,7 +311,7 @@ func (n *node) snapshot(s *raft.Snapshot) {
 	n.w.cov.Installs++
 	n.w.trace.note("node %d installs snapshot %d-%d", n.id, s.ID.EndOffset, s.ID.Epoch)
 	n.w.judge.truncates(n, max(s.ID.EndOffset, n.disk.start))
-	n.disk.reset(s.ID)
+	n.disk.reset(s.ID, n.w.taken[s.ID])
 	n.w.after(n.w.p.fsync, event{kind: evInstalled, node: n.id, boot: n.boot})
 }
 
@@ -281,7 +329,10 @@ func (n *node) takeSnapshot() {
 		return
 	}
 	n.w.cov.Snapshots++
+	q := n.disk.quorumAt(end)
 	n.disk.snapshot = raft.SnapshotID{EndOffset: end, Epoch: n.disk.epochBefore(end)}
+	n.disk.base = q
+	n.w.judge.snapshot(n, n.disk.snapshot, q)
 	n.step(raft.SnapshotTaken{ID: n.disk.snapshot})
 	if n.w.rng.IntN(2) == 0 && n.up {
 		n.disk.moveStart(end)
@@ -297,6 +348,10 @@ func (n *node) reply(r raft.Reply) {
 		return
 	}
 	delete(n.inbound, r.ID)
+	if to.node == operator {
+		n.w.judge.answersOperator(r.Message)
+		return
+	}
 	msg := r.Message
 	switch m := msg.(type) {
 	case raft.FetchResponse:

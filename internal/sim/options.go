@@ -42,6 +42,8 @@ type profile struct {
 	append            time.Duration // between client appends, mean
 	fault             time.Duration // between faults, mean
 	snapshots         bool
+	dynamic           bool          // the voters are those of the log, and change
+	skew              time.Duration // of clocks, at most so much in a second
 }
 
 func newProfile(rng *rand.Rand) profile {
@@ -67,6 +69,10 @@ func newProfile(rng *rand.Rand) profile {
 	}
 	if rng.IntN(2) == 0 {
 		p.loss, p.dup = 0.03*rng.Float64(), 0.05*rng.Float64()
+	}
+	p.dynamic = rng.IntN(2) == 0
+	if rng.IntN(2) == 0 {
+		p.skew = ms(1, 50)
 	}
 	return p
 }

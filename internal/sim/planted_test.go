@@ -108,7 +108,45 @@ var plantedBugs = []planted{
 	{
 		name:       "leader-resumes-its-epoch",
 		edits:      []edit{{"machine.go", "case m.leaderID == m.cfg.NodeID && m.isVoter:\n\t\tm.enterResigned(nil)\n", "case m.leaderID == m.cfg.NodeID && m.isVoter:\n\t\tm.leaderID = None\n\t\tm.enterNominee(Candidate)\n"}},
-		invariants: []string{"ElectionSafety"},
+		invariants: []string{"ElectionSafety", "Liveness"},
+	},
+	{
+		name:       "voters-count-when-committed",
+		edits:      []edit{{"quorum.go", "\t\tm.history = append(m.history, m.history[len(m.history)-1].with(c))\n\t}\n\tm.useQuorum()\n", "\t\tm.history = append(m.history, m.history[len(m.history)-1].with(c))\n\t}\n\tif m.state != Leader {\n\t\tm.useQuorum()\n\t}\n"}},
+		invariants: []string{"AckedDurable", "VotersOnly", "CheckQuorum", "OneVoterChange"},
+	},
+	{
+		name:       "truncation-keeps-the-voters",
+		edits:      []edit{{"machine.go", "\tm.truncateQuorum(to)\n", ""}},
+		invariants: []string{"VotersOnly", "AckedDurable", "OneVoterChange", "SnapshotIsPrefix", "LogMatching"},
+	},
+	{
+		name:       "observer-counts-for-the-high-watermark",
+		edits:      []edit{{"leader.go", "\tm.scratchEnd = ends\n\tslices.Sort(ends)\n", "\tfor _, p := range m.lead.observers {\n\t\tends = append(ends, p.end)\n\t}\n\tm.scratchEnd = ends\n\tslices.Sort(ends)\n"}},
+		invariants: []string{"AckedDurable"},
+	},
+	{
+		name:       "two-voter-changes-at-once",
+		edits:      []edit{{"voterchange.go", "return m.history[len(m.history)-1].offset >= m.lead.hw", "return false"}},
+		invariants: []string{"OneVoterChange"},
+	},
+	{
+		name: "voters-change-before-the-epoch-commits",
+		edits: []edit{
+			{"voterchange.go", "m.lead.hw == kafka.NoOffset", "m.hw == kafka.NoOffset"},
+			{"voterchange.go", "return m.history[len(m.history)-1].offset >= m.lead.hw", "return m.history[len(m.history)-1].offset >= m.hw"},
+		},
+		invariants: []string{"OneVoterChange"},
+	},
+	{
+		name:       "removed-voter-campaigns",
+		edits:      []edit{{"transition.go", "return m.isVoter && !m.leaving", "return !m.leaving"}},
+		invariants: []string{"VotersOnly"},
+	},
+	{
+		name:       "snapshot-forgets-the-voters",
+		edits:      []edit{{"snapshot.go", "Persisted{Snapshot: id, Quorum: q}", "Persisted{Snapshot: id, Quorum: m.history[0].Quorum}"}},
+		invariants: []string{"VotersOnly", "AckedDurable", "OneVoterChange", "Liveness", "CheckQuorum"},
 	},
 	{
 		name:       "backoff-without-jitter",

@@ -50,6 +50,7 @@ var floor = Coverage{
 	Partitions: 12_000, Pauses: 3000, Lost: 70_000, Duplicated: 12_000,
 	Resignations: 7000, Shutdowns: 3000, Snapshots: 1000, Installs: 250,
 	SlowDisks: 4000, ParkedExpired: 60_000,
+	DiskErrors: 3000, Skewed: 7000, VoterChanges: 1200, VotersRefused: 2500, SelfRemovals: 300,
 }
 
 func TestSeeds(t *testing.T) {

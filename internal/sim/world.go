@@ -21,7 +21,8 @@ type world struct {
 	judge judge
 	trace trace
 	cov   Coverage
-	value uint64 // of the last record a client appended
+	value uint64                     // of the last record a client appended
+	taken map[raft.SnapshotID]quorum // what each snapshot says of the quorum
 }
 
 // Run simulates the world of a seed until an invariant breaks or the events are
@@ -42,14 +43,14 @@ func Run(opt Options) Result {
 }
 
 func newWorld(opt Options) *world {
-	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x6b62656e6368)), trace: trace{hash: fnvOffset, log: opt.Log}}
+	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x6b62656e6368)), trace: trace{hash: fnvOffset, log: opt.Log}, taken: map[raft.SnapshotID]quorum{}}
 	w.p = newProfile(w.rng)
 	n := w.p.voters + w.p.observers
 	w.net = network{rng: w.rng, p: &w.p, n: n, cut: make([]bool, n*n), cov: &w.cov}
 	w.judge = newJudge(w)
 	var voters []raft.Voter
 	for i := range w.p.voters {
-		voters = append(voters, raft.Voter{ReplicaKey: raft.ReplicaKey{ID: kafka.BrokerID(i)}})
+		voters = append(voters, raft.Voter{ReplicaKey: raft.ReplicaKey{ID: kafka.BrokerID(i)}, Endpoints: endpoints(i)})
 	}
 	for i := range n {
 		w.nodes = append(w.nodes, newNode(w, i, voters))
@@ -182,7 +183,7 @@ func (w *world) settle() {
 	w.net.whole, w.net.storm = true, false
 	w.trace.note("the world is healed")
 	for _, n := range w.nodes {
-		n.slow, n.paused, n.crashAt = 0, false, 0
+		n.slow, n.paused, n.crashAt, n.failSync = 0, false, 0, false
 		for _, e := range n.held {
 			w.after(0, e)
 		}
@@ -207,12 +208,31 @@ func (w *world) settle() {
 				appended = true
 			}
 		}
+		if w.now > limit && w.stuck() {
+			w.cov.Stuck++
+			return
+		}
 		if w.now > limit {
 			w.judge.fail("Liveness", 0, "no agreement after all faults have ended")
 			return
 		}
 		w.step()
 	}
+}
+
+// stuck reports whether the quorum waits for a node that removed itself as the
+// leader, in its own log only, and stopped before anybody had that: it does not
+// campaign, and those who must have its vote have shorter logs. Kafka's rule
+// that only a voter of its own log campaigns (KIP-853) allows that; Raft, where
+// such a server campaigns until its removal is committed, does not.
+func (w *world) stuck() bool {
+	for _, n := range w.nodes {
+		last := n.disk.lastChange(n.disk.end())
+		if last >= kafka.Offset(len(w.judge.committed)) && !n.disk.quorum().voters.has(n.id) && n.disk.quorumAt(last).voters.has(n.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // agreed reports whether every node holds what leader n holds.
