@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	apache "kbench/harness/kafka"
+	"kbench/harness/netfault"
 	"kbench/harness/provider"
 	"kbench/internal/checker"
 	"kbench/internal/nodeconfig"
@@ -30,6 +31,7 @@ type cluster struct {
 	mu       sync.Mutex
 	excluded map[kafka.BrokerID]bool // stopped, killed, paused or cut off by a fault
 	severed  map[provider.Node]*severance
+	poor     []netfault.Fault       // of every node's network throughout
 	starts   map[kafka.BrokerID]int // how often a fault started the node again
 	seen     []checker.Observation  // what brokers served at health gates
 }
@@ -70,18 +72,20 @@ func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode
 // launch gives the process of each member, nil for one that was not started.
 func launch(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, members []member) ([]provider.Node, error) {
 	procs := make([]provider.Node, len(members))
-	start := func(i int, how func(context.Context, provider.Provider) (provider.Node, error)) (err error) {
+	start := func(ctx context.Context, i int, how func(context.Context, provider.Provider) (provider.Node, error)) (err error) {
 		if procs[i], err = how(ctx, p); err != nil {
 			return fmt.Errorf("start %s: %w", members[i].cfg.Name, err)
 		}
 		return nil
 	}
-	var side errgroup.Group
+	side, sideCtx := errgroup.WithContext(ctx)
 	for i, m := range members {
-		if m.kafka != nil && mode == nodeconfig.ModeKRaft {
-			side.Go(func() error { return start(i, m.launchKafka) })
-		} else if m.kafka != nil {
-			if err := start(i, m.launchCandidate); err != nil {
+		switch {
+		case m.kafka == nil:
+		case mode == nodeconfig.ModeKRaft:
+			side.Go(func() error { return start(sideCtx, i, m.launchKafka) })
+		default:
+			if err := start(ctx, i, m.launchKafka); err != nil {
 				return procs, err
 			}
 		}
@@ -91,7 +95,7 @@ func launch(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, memb
 	}
 	for i, m := range members {
 		if m.kafka == nil {
-			if err := start(i, m.launch); err != nil {
+			if err := start(ctx, i, m.launch); err != nil {
 				return procs, err
 			}
 		}
@@ -101,10 +105,6 @@ func launch(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, memb
 
 func (m member) launch(ctx context.Context, p provider.Provider) (provider.Node, error) {
 	return p.Launch(ctx, m.cfg)
-}
-
-func (m member) launchKafka(ctx context.Context, p provider.Provider) (provider.Node, error) {
-	return p.Kafka(ctx, *m.kafka)
 }
 
 // watchController watches /controller where the candidates are real Kafka's,
@@ -199,6 +199,7 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 	}
 	if f == workloads.FaultStart {
 		c.started(n)
+		return sent, c.impoverish(ctx, n.proc)
 	}
 	return sent, nil
 }

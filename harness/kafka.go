@@ -121,23 +121,26 @@ func kafkaWarmUp(c spec.Cell) string {
 }
 
 const (
-	// kafkaStarts bounds how often a candidate is started until it serves.
-	kafkaStarts = 5
+	// candidateStarts bounds how often a candidate is started until it serves.
+	candidateStarts = 5
 	// kafkaLooks is the pause between two looks whether it does.
 	kafkaLooks = 50 * time.Millisecond
 )
 
-// launchCandidate starts a candidate of real Kafka and waits until it serves.
-// A JVM that begins may be silent for longer than a short ZooKeeper session,
-// and a Kafka whose session expires before it serves exits: it is started
-// again, since nothing is measured yet.
-func (m member) launchCandidate(ctx context.Context, p provider.Provider) (provider.Node, error) {
+// launchKafka starts a process of real Kafka and waits until it serves, so that
+// brokers do not spend their patience on JVMs that begin. Such a JVM may be
+// silent for longer than a short ZooKeeper session, and a candidate whose
+// session expires before it serves exits: it is started again, since nothing
+// is measured yet.
+func (m member) launchKafka(ctx context.Context, p provider.Provider) (provider.Node, error) {
 	proc, err := p.Kafka(ctx, *m.kafka)
 	if err != nil {
 		return nil, err
 	}
-	b := m.cfg.Brokers[0]
-	addr := kafka.Endpoint{Host: b.Host, Port: b.Port}.Addr()
+	addr, most := m.cfg.Quorum.AddrOf(m.ids[0]), 1
+	if len(m.cfg.Brokers) > 0 {
+		addr, most = kafka.Endpoint{Host: m.cfg.Brokers[0].Host, Port: m.cfg.Brokers[0].Port}.Addr(), candidateStarts
+	}
 	for starts := 1; ; {
 		if serves(ctx, addr) {
 			return proc, nil
@@ -147,7 +150,7 @@ func (m member) launchCandidate(ctx context.Context, p provider.Provider) (provi
 			return proc, fmt.Errorf("wait until it serves: %w", context.Cause(ctx))
 		case proc.Running():
 			time.Sleep(kafkaLooks)
-		case starts == kafkaStarts:
+		case starts == most:
 			return proc, fmt.Errorf("it exited %d times before it served; the end of nodes/*/%s.log may say why", starts, proc.Name())
 		default:
 			starts++
