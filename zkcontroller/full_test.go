@@ -294,8 +294,11 @@ func TestEveryProtocolWithRealBrokers(t *testing.T) {
 			}
 			seen := map[int64]bool{}
 			for _, n := range f.nodes {
-				req := kmsg.NewPtrInitProducerIDRequest()
-				r := f.request(n, req, 4).(*kmsg.InitProducerIDResponse)
+				var r *kmsg.InitProducerIDResponse
+				f.eventually("a producer id is given", func() bool { // a client tries again as long as there is no controller
+					r = f.request(n, kmsg.NewPtrInitProducerIDRequest(), 4).(*kmsg.InitProducerIDResponse)
+					return kafka.ErrorCode(r.ErrorCode) != kafka.CoordinatorNotAvailable
+				})
 				if r.ErrorCode != 0 || seen[r.ProducerID] {
 					t.Errorf("producer id %+v, seen %v", r, seen)
 				}
