@@ -94,6 +94,49 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
+// TestGauges: the metrics that a user of Kafka looks for say what is.
+func TestGauges(t *testing.T) {
+	cl := newCluster(t, 3, nil)
+	for id := range kafka.BrokerID(3) {
+		cl.broker(id + 1)
+	}
+	if code := cl.createTopic("t", 12, 3); code != kafka.None {
+		t.Fatal(code)
+	}
+	active := 0
+	for _, n := range cl.nodes {
+		gauges := n.c.Gauges()
+		await(t, "the standbys to follow", func() bool { return gauges[controllerBean+"GlobalPartitionCount"]() == 12 })
+		active += int(gauges[controllerBean+"ActiveControllerCount"]())
+		for name, want := range map[string]int64{
+			controllerBean + "ActiveBrokerCount": 3, controllerBean + "FencedBrokerCount": 0,
+			controllerBean + "GlobalTopicCount": 1, controllerBean + "OfflinePartitionsCount": 0, controllerBean + "PreferredReplicaImbalanceCount": 0,
+			loaderBean + "CurrentMetadataVersion": int64(metadata.DefaultMetadataVersion), loaderBean + "CurrentControllerId": int64(cl.active(-1).id),
+		} {
+			if got := gauges[name](); got != want {
+				t.Errorf("controller %d: %s is %d, want %d", n.id, name, got, want)
+			}
+		}
+		for _, name := range []string{
+			controllerBean + "LastAppliedRecordOffset", controllerBean + "LastCommittedRecordOffset", controllerBean + "LastAppliedRecordTimestamp",
+			controllerBean + "NewActiveControllersCount", controllerBean + "EventQueueOperationsStartedCount", raftBean + "high-watermark", raftBean + "log-end-offset", raftBean + "current-epoch",
+		} {
+			if gauges[name]() <= 0 {
+				t.Errorf("controller %d: %s is %d", n.id, name, gauges[name]())
+			}
+		}
+		if lag := gauges[controllerBean+"LastAppliedRecordLagMs"](); lag < 0 || lag > 60_000 {
+			t.Errorf("controller %d lags %d ms", n.id, lag)
+		}
+		if n := gauges["kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec"](); n != 0 {
+			t.Errorf("%d unclean elections", n)
+		}
+	}
+	if active != 1 {
+		t.Errorf("%d active controllers", active)
+	}
+}
+
 // TestTokens: who sends a request, or has it forwarded, owns its token.
 func TestTokens(t *testing.T) {
 	cl := newCluster(t, 1, func(c *Config) { c.Machine.TokenSecret = "s" })

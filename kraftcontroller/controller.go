@@ -40,6 +40,7 @@ type Controller struct {
 	calls    *calls
 	view     atomic.Pointer[View]
 
+	counters   counters
 	authorizer authorizer
 	registrar  *registrar
 
@@ -160,6 +161,8 @@ func (c *Controller) publish() {
 	active, epoch := c.m.Active()
 	image := c.m.Image()
 	c.view.Store(&View{Active: active, Epoch: epoch, Image: image})
+	c.counters.applied.Store(int64(c.m.Applied()))
+	c.counters.unclean.Store(c.m.UncleanElections())
 	c.authorizer.see(image)
 	c.registrar.look(image)
 }

@@ -102,6 +102,7 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 			return err
 		}
 		c.next = b.EndOffset()
+		c.counters.timestamp.Store(b.Timestamp)
 		c.snapshots.grew(int64(b.SizeBytes))
 		c.maybeSnapshot(ctx, b)
 	}
@@ -120,6 +121,7 @@ func (c *Controller) checkFeatures(last kafka.Offset) error {
 }
 
 func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndEpoch) error {
+	c.heardLeader(at.Leader)
 	if at.Leader != c.cfg.Raft.NodeID {
 		return c.step(ctx, machine.Renounce{})
 	}
@@ -135,6 +137,7 @@ func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndE
 // answers. When the log refuses an append the leadership is lost or broken, and
 // the controller gives it up.
 func (c *Controller) step(ctx context.Context, in machine.Input) error {
+	c.counters.started.Add(1)
 	before, epoch := c.m.Active()
 	fx, err := c.m.Step(c.now(), in)
 	if err != nil {

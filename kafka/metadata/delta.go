@@ -113,10 +113,10 @@ func (d *Delta) put(e *topicEdit, p int32, state *Partition) error {
 	if old == nil {
 		d.next.partitions++
 	} else {
-		d.countLeader(old.Leader, -1)
+		d.count(old, -1)
 		d.next.partitionSum -= old.hash(e.seed, p)
 	}
-	d.countLeader(state.Leader, 1)
+	d.count(state, 1)
 	d.next.partitionSum += state.hash(e.seed, p)
 	e.set(p, state)
 	return nil
@@ -138,6 +138,14 @@ func (d *Delta) edit(name string) (*topicEdit, bool) {
 	d.topics[name] = e
 	d.next.topics.Set(name, e.Topic)
 	return e, true
+}
+
+// count adds n times a partition to what the image counts by leaders.
+func (d *Delta) count(p *Partition, n int) {
+	d.countLeader(p.Leader, n)
+	if !p.HasPreferredLeader() {
+		d.next.imbalanced += n
+	}
 }
 
 func (d *Delta) countLeader(id kafka.BrokerID, n int) {
@@ -168,7 +176,7 @@ func (d *Delta) RemoveTopic(name string) bool {
 	}
 	seed := t.seed()
 	for p, state := range t.All() {
-		d.countLeader(state.Leader, -1)
+		d.count(state, -1)
 		d.next.partitionSum -= state.hash(seed, p)
 	}
 	d.next.partitions -= t.count

@@ -26,6 +26,7 @@ type Image struct {
 	partitions     int
 	leaders        map[kafka.BrokerID]int // partitions led; absent for none
 	led            int                    // partitions that have a leader
+	imbalanced     int                    // partitions that another than the first replica leads, or none
 	partitionSum   uint64                 // sum of the partitions' hashes
 }
 
@@ -151,3 +152,7 @@ func (i *Image) LeaderCount(id kafka.BrokerID) int { return i.leaders[id] }
 // OfflineCount gives the number of partitions without a leader, in constant
 // time.
 func (i *Image) OfflineCount() int { return i.partitions - i.led }
+
+// ImbalanceCount gives the number of partitions whose first replica does not
+// lead, in constant time.
+func (i *Image) ImbalanceCount() int { return i.imbalanced }

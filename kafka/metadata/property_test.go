@@ -187,6 +187,15 @@ func checkImage(t *rapid.T, m *model, image *Image) {
 	if n != len(m.parts) || n != image.NumPartitions() || image.NumTopics() != len(m.topics) {
 		t.Fatalf("%d partitions walked, %d counted, %d in the model", n, image.NumPartitions(), len(m.parts))
 	}
+	imbalanced := 0
+	for _, p := range image.Partitions() {
+		if !p.HasPreferredLeader() {
+			imbalanced++
+		}
+	}
+	if image.ImbalanceCount() != imbalanced {
+		t.Fatalf("%d partitions are not led by their first replica, counted as %d", imbalanced, image.ImbalanceCount())
+	}
 	if image.OfflineCount() != led[kafka.NoLeader] {
 		t.Fatalf("%d partitions have no leader, counted as %d", led[kafka.NoLeader], image.OfflineCount())
 	}

@@ -134,7 +134,9 @@ func (m *Machine) load(in Snapshot) error {
 		n++
 	}
 	last := in.EndOffset - 1
+	unclean := m.log.unclean
 	m.log = newState()
+	m.log.unclean = unclean
 	m.log.committed = point{last: last, image: delta.Apply(last, int32(in.Epoch))}
 	return nil
 }

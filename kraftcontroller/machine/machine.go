@@ -44,6 +44,13 @@ func (m *Machine) Image() *metadata.Image { return m.log.committed.visible() }
 // or not: what the next decision is made on.
 func (m *Machine) Working() *metadata.Image { return m.image() }
 
+// UncleanElections counts the elections of leaders that may have lost records,
+// since the machine began.
+func (m *Machine) UncleanElections() int64 { return m.log.unclean }
+
+// Applied is the offset of the last record that was replayed, committed or not.
+func (m *Machine) Applied() kafka.Offset { return m.log.head().last }
+
 // Parked counts the requests whose answer waits.
 func (m *Machine) Parked() int { return m.purgatory.len() }
 

@@ -35,6 +35,9 @@ type state struct {
 	// registered has the offset of each broker's RegisterBrokerRecord, which
 	// a broker must have seen to be unfenced.
 	registered map[kafka.BrokerID]kafka.Offset
+	// unclean counts the elections of leaders that may have lost records, those
+	// that were undone among them.
+	unclean int64
 }
 
 func newState() state {
@@ -83,6 +86,10 @@ func (s *state) replay(from point, base kafka.Offset, epoch kafka.LeaderEpoch, n
 			delta, before = metadata.NewDelta(before), nil
 		case *metadata.RegisterBrokerRecord:
 			s.registered[r.BrokerID] = offset
+		case *metadata.PartitionChangeRecord:
+			if r.Leader >= 0 && r.LeaderRecoveryState == kafka.Recovering {
+				s.unclean++
+			}
 		}
 		if err := delta.Replay(r); err != nil {
 			return from, fmt.Errorf("record at offset %d, %T: %w", offset, r, err)
