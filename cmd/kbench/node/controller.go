@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -34,6 +35,7 @@ func (p *process) newController() (part, error) {
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(p.gauges, c.Gauges())
 	s, err := newServer(self.Host, self.Port, wire.ServerConfig{
 		APIs: c.APIs(), Features: c.Features, Listener: raftclient.ControllerListener, Logger: p.log,
 	})
