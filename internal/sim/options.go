@@ -70,7 +70,11 @@ func newProfile(rng *rand.Rand) profile {
 	if rng.IntN(2) == 0 {
 		p.loss, p.dup = 0.03*rng.Float64(), 0.05*rng.Float64()
 	}
-	p.dynamic = rng.IntN(2) == 0
+	if p.dynamic = rng.IntN(2) == 0; p.dynamic {
+		// A voter that was removed while it was away campaigns by its old log. Without
+		// pre-vote it takes others into epochs that the leader never hears of.
+		p.noPreVote = false
+	}
 	if rng.IntN(2) == 0 {
 		p.skew = ms(1, 50)
 	}

@@ -234,8 +234,11 @@ func (m *Machine) progressOf(k ReplicaKey) (p *progress, isVoter bool) {
 }
 
 // adoptVoters gives each voter of a new set its progress, as far as it is known,
-// and makes observers of those that are voters no more.
+// and makes observers of those that are voters no more. The new majority has
+// 1.5 fetch timeouts to show itself: those that make it now may not have fetched
+// lately. A second change must wait for it, so that this happens once.
 func (m *Machine) adoptVoters() {
+	m.lead.since = m.now
 	old := m.lead.voters
 	m.lead.voters = make([]progress, 0, len(m.voters))
 	for _, v := range m.voters {

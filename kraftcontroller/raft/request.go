@@ -87,7 +87,7 @@ func (m *Machine) handleCommon(top, code kafka.ErrorCode, leader kafka.BrokerID,
 		return true, false
 	case !m.agrees(leader, epoch):
 		return true, false
-	case leader != None && m.leaderID == None:
+	case leader != None && (m.leaderID == None || m.state == Unattached):
 		// A node that looks for the leader may take records from the answer that
 		// names it.
 		m.becomeFollower(epoch, leader)

@@ -71,7 +71,7 @@ func (m *Machine) observe(leader kafka.BrokerID, epoch kafka.LeaderEpoch) bool {
 	case epoch > m.epoch:
 		m.becomeUnattached(epoch)
 	case epoch < m.epoch || leader == None || leader == m.cfg.NodeID:
-	case m.leaderID == None || m.state == Prospective:
+	case m.leaderID == None || m.state == Prospective || m.state == Unattached:
 		m.becomeFollower(epoch, leader)
 	}
 	return true
