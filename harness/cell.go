@@ -93,11 +93,11 @@ func (run *cellRun) up(ctx context.Context) error {
 	defer cancel()
 	var st store
 	var err error
-	if run.spec.Severs() {
+	if run.spec.Networked() {
 		if err = run.provider.Separate(ctx); err != nil {
 			return fmt.Errorf("give every node a network of its own: %w", err)
 		}
-		run.out.Notes = append(run.out.Notes, "every node has a network of its own, and packets between nodes pass a bridge, since links are cut")
+		run.out.Notes = append(run.out.Notes, "every node has a network of its own, and packets between nodes pass a bridge: links are cut, or poor")
 	}
 	if run.spec.Target.InZooKeeper() {
 		if st, err = openStore(ctx, run.provider, run.spec, run.say); err != nil {
@@ -121,7 +121,8 @@ func (run *cellRun) up(ctx context.Context) error {
 	if err := run.cluster.WaitHealthy(ctx); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)
 	}
-	if run.spec.Severs() {
+	if run.spec.Networked() {
+		run.cluster.poor = run.spec.Config.Network.Faults()
 		return run.cluster.attachAgents(ctx)
 	}
 	return nil

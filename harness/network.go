@@ -45,7 +45,7 @@ func (c *cluster) sever(ctx context.Context, n *node, f workloads.Fault) (int64,
 		return 0, fmt.Errorf("before the fault: %w", err)
 	}
 	now := trace.Now()
-	if err := s.victim.Set(ctx, []netfault.Fault{s.fault}); err != nil {
+	if err := s.victim.Set(ctx, append([]netfault.Fault{s.fault}, c.poor...)); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
@@ -64,7 +64,7 @@ func (c *cluster) heal(ctx context.Context, n *node) (int64, error) {
 		return 0, errors.New("its network has no fault")
 	}
 	now := trace.Now()
-	if err := s.victim.Set(ctx, nil); err != nil {
+	if err := s.victim.Set(ctx, c.poor); err != nil {
 		return 0, err
 	}
 	return now, s.await(ctx, netfault.Fault{})
@@ -218,10 +218,10 @@ func passes(ctx context.Context, from, to *agent.Client, lost bool, link string)
 			return fmt.Errorf("look for packets %s: %w", link, err)
 		case lost && n > 0:
 			return fmt.Errorf("packets %s pass", link)
-		case !lost && n == probeDatagrams, lost && over:
+		case !lost && n > 0, lost && over: // a poor network may lose some
 			return nil
 		case over:
-			return fmt.Errorf("%d of %d packets %s are lost", probeDatagrams-n, probeDatagrams, link)
+			return fmt.Errorf("packets %s are lost", link)
 		}
 		select {
 		case <-ctx.Done():
@@ -245,18 +245,4 @@ func (s *severance) connects(ctx context.Context, lost bool) error {
 		return fmt.Errorf("kbench does not reach its listener: %w", err)
 	}
 	return nil
-}
-
-// attachAgents starts the agents of every node, so that the first fault does
-// not wait for them.
-func (c *cluster) attachAgents(ctx context.Context) error {
-	var g errgroup.Group
-	g.SetLimit(8)
-	for _, proc := range append(c.processes(), c.store.nodes...) {
-		g.Go(func() error {
-			_, err := agentOf(ctx, proc)
-			return err
-		})
-	}
-	return g.Wait()
 }

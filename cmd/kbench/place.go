@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"kbench/harness/netfault"
+	"kbench/harness/netfault/agent"
 	"kbench/harness/netns"
 	"kbench/harness/process"
 	"kbench/harness/provider"
@@ -55,18 +57,33 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	return p, errors.Join(checkStore(s, p), checkKafka(s), checkNetwork(s, p))
 }
 
-// checkNetwork looks whether links between nodes can be cut where the spec has
-// that done. Containers have a network each in any case.
+// checkNetwork looks whether links between nodes can be cut, or be as poor as
+// the spec wants them. Containers have a network each in any case.
 func checkNetwork(s *spec.Spec, p place) error {
-	i := slices.IndexFunc(s.Workloads, spec.Workload.Severs)
-	if p.provider != "process" || i < 0 {
+	if p.provider != "process" {
 		return nil
 	}
-	if err := netns.Check(); err != nil {
-		w := s.Workloads[i]
-		return fmt.Errorf("workload %s, how: %s: every node needs a network of its own: %w; or use --provider docker", w.Kind, w.Params.How, err)
+	for _, c := range s.Cells() {
+		if !c.Networked() {
+			continue
+		}
+		if err := netns.Check(); err != nil {
+			return fmt.Errorf("%s: every node needs a network of its own: %w; or use --provider docker", whyNetworked(s, c), err)
+		}
+		faults := append(c.Config.Network.Faults(), netfault.Isolation())
+		if err := netns.Try(func() error { return agent.Check(faults) }); err != nil {
+			return fmt.Errorf("%s: %w", whyNetworked(s, c), err)
+		}
 	}
 	return nil
+}
+
+// whyNetworked names what needs a network for each node.
+func whyNetworked(s *spec.Spec, c spec.Cell) string {
+	if i := slices.IndexFunc(s.Workloads, spec.Workload.Severs); i >= 0 && c.Config.Network == (spec.NetworkTuning{}) {
+		return fmt.Sprintf("workload %s, how: %s", s.Workloads[i].Kind, s.Workloads[i].Params.How)
+	}
+	return "network settings of cell " + c.ID
 }
 
 // checkStore looks for a real ZooKeeper where the spec insists on one.

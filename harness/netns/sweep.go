@@ -35,14 +35,20 @@ func Sweep() (removed []string, err error) {
 
 // Check says why this process cannot have networks of its own, nil if it can:
 // it makes one and removes it.
-func Check() error {
+func Check() error { return Try(func() error { return nil }) }
+
+// Try calls f in a node's namespace on a network that is removed afterwards. Its
+// error is that of f, or says why there can be no such network.
+func Try(f func() error) error {
+	var n *Namespace
 	s, err := NewSwitch()
 	if err == nil {
-		_, err = s.Attach()
-		err = errors.Join(err, s.Close())
+		if n, err = s.Attach(); err != nil {
+			err = errors.Join(err, s.Close())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("network namespaces cannot be made here: %w; be root on Linux (CAP_NET_ADMIN and CAP_SYS_ADMIN)", err)
 	}
-	return nil
+	return errors.Join(n.Do(f), s.Close())
 }

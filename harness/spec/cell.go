@@ -81,10 +81,10 @@ func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	return c.As(v.Name)
 }
 
-// Severs reports whether a workload of the cell cuts links between nodes, so
-// that each must have a network of its own.
-func (c Cell) Severs() bool {
-	return slices.ContainsFunc(c.Workloads, Workload.Severs)
+// Networked reports whether the nodes of the cell must have a network each:
+// links between them are cut by a workload, or are poor throughout.
+func (c Cell) Networked() bool {
+	return c.Config.Network != NetworkTuning{} || slices.ContainsFunc(c.Workloads, Workload.Severs)
 }
 
 // As gives the cell under another variant's name, which must be fit for file

@@ -154,6 +154,7 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 	if ensemble := at("cluster.ensemble"); cl.Store == StoreEmbedded && cl.Ensemble > 1 && ensemble != d.rootAt {
 		bad(fmt.Sprintf("ensemble %d with the embedded store, which is single", cl.Ensemble), "write `store: zookeeper`, or take ensemble out", "cluster.ensemble")
 	}
+	c.Network.check(bad)
 	d.checkTimers(c, bad)
 	d.checkFaults(c, bad)
 	d.checkKafka(c, bad)

@@ -50,6 +50,7 @@ type Config struct {
 	KRaft   KRaftTuning
 	Broker  BrokerTuning
 	Kafka   KafkaTuning
+	Network NetworkTuning `json:",omitzero"`
 }
 
 // Cluster is the shape of a cluster.

@@ -24,6 +24,16 @@ func apply(p netfault.Program) error {
 	return errors.Join(filter(p.Rules), shape(p.Shape))
 }
 
+// Check says why faults cannot be made in the network namespace of this thread,
+// nil if they can: it makes them and undoes them.
+func Check(faults []netfault.Fault) error {
+	p, err := netfault.Compile(faults)
+	if err != nil {
+		return err
+	}
+	return errors.Join(apply(p), apply(netfault.Program{}))
+}
+
 func filter(rules []netfault.Rule) error {
 	c, err := nftables.New()
 	if err != nil {
@@ -127,9 +137,8 @@ func shapeLink(l netlink.Link, s netfault.Shape) error {
 			return fmt.Errorf("delay packets by netem: %w; the kernel must have sch_netem: modprobe sch_netem", err)
 		}
 	case s.BitsPerSecond != 0:
-		bytes := s.BitsPerSecond / 8
-		burst := uint32(max(minBurst, bytes/100))
-		if err := netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: attrs, Rate: bytes, Buffer: burst, Limit: burst + queueBytes}); err != nil {
+		burst := uint32(Burst(s.BitsPerSecond))
+		if err := netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: attrs, Rate: s.BitsPerSecond / 8, Buffer: burst, Limit: burst + queueBytes}); err != nil {
 			return fmt.Errorf("bound the rate by tbf: %w; the kernel must have sch_tbf: modprobe sch_tbf", err)
 		}
 	}
@@ -143,6 +152,9 @@ const (
 	// burst is otherwise a hundredth of a second.
 	minBurst = 64 << 10
 )
+
+// Burst is how many bytes go through a rate at once, before it bounds them.
+func Burst(bitsPerSecond uint64) int64 { return int64(max(minBurst, bitsPerSecond/8/100)) }
 
 func unshape(l netlink.Link) error {
 	all, err := netlink.QdiscList(l)
