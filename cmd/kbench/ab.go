@@ -13,7 +13,6 @@ import (
 
 	"kbench/results"
 	"kbench/results/paired"
-	"kbench/results/report"
 )
 
 const abLong = `Ab compares two sides in interleaved pairs on one machine, A B, B A, A B, each
@@ -106,11 +105,11 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.Write(r, outcome.Dir); err != nil {
-		return err
-	}
 	if !f.quiet {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", outcome.Dir)
+	}
+	if err := writeReports(r, outcome.Dir); err != nil {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "kbench: %v\n", err)
 	}
 	return judgeAB(cmd, f, outcome.Dir, paired.Options{}, sig)
 }

@@ -98,28 +98,25 @@ func runGate(cmd *cobra.Command, f gateFlags, path string) error {
 	if log != nil {
 		r.Notes = append(r.Notes, log.Notes...)
 	}
-	if err := f.write(r); err != nil {
-		return err
-	}
+	// The verdict stands before any file is written: a full disk hides no
+	// regression.
+	faults := []error{f.write(r)}
 	text := r.Text()
 	if form != nil {
 		b, err := form(r)
-		if err != nil {
-			return err
-		}
-		if annotationFile == "" {
+		switch {
+		case err != nil:
+			faults = append(faults, err)
+		case annotationFile == "":
 			text += string(b)
-		} else if err := os.WriteFile(annotationFile, b, 0o644); err != nil {
-			return fmt.Errorf("--annotations: %w", err)
+		default:
+			faults = append(faults, writeWhole("--annotations", annotationFile, b))
 		}
 	}
 	if _, err := fmt.Fprint(cmd.OutOrStdout(), text); err != nil {
-		return fmt.Errorf("print the verdict: %w", err)
+		faults = append(faults, fmt.Errorf("print the verdict: %w", err))
 	}
-	if r.ExitCode != 0 {
-		return &exitError{code: r.ExitCode}
-	}
-	return nil
+	return verdict(r.ExitCode, errors.Join(faults...))
 }
 
 // options reads the flags that say how to judge. The error lists all faults.
@@ -180,8 +177,9 @@ func (f gateFlags) history() (*history.Log, error) {
 	return log, nil
 }
 
-// write writes the forms that were asked for.
+// write writes the forms that were asked for, each that can be.
 func (f gateFlags) write(r *gate.Report) error {
+	var faults []error
 	for _, out := range []struct {
 		flag, file string
 		form       func() ([]byte, error)
@@ -195,11 +193,22 @@ func (f gateFlags) write(r *gate.Report) error {
 		}
 		b, err := out.form()
 		if err == nil {
-			err = os.WriteFile(out.file, b, 0o644)
+			err = writeWhole(out.flag, out.file, b)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", out.flag, err)
-		}
+		faults = append(faults, err)
 	}
-	return nil
+	return errors.Join(faults...)
+}
+
+// writeWhole writes a file that flag names, and leaves none behind that is cut
+// short: readers of JUnit take an empty one for a run without tests.
+func writeWhole(flag, file string, b []byte) error {
+	err := os.WriteFile(file, b, 0o644)
+	if err == nil {
+		return nil
+	}
+	if info, statErr := os.Lstat(file); statErr == nil && info.Mode().IsRegular() {
+		_ = os.Remove(file)
+	}
+	return fmt.Errorf("%s: %w; name a file that can be written", flag, err)
 }

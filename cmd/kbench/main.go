@@ -50,6 +50,16 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// verdict ends a command with the code of what it judged. err is what failed
+// beside that, such as a file that could not be written: it is told, and makes a
+// code of its own only where the verdict was good.
+func verdict(code int, err error) error {
+	if code == 0 {
+		return err
+	}
+	return &exitError{code, err}
+}
+
 // badInput marks an error that the user can mend.
 func badInput(err error) error {
 	if err == nil {

@@ -187,9 +187,6 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := report.Write(r, dir); err != nil {
-		return err
-	}
 	rep, err := report.New(r)
 	if err != nil {
 		return err
@@ -201,11 +198,21 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 	if !quiet {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", dir)
 	}
-	if err := signalExit(sig); err != nil {
-		return err
+	written := writeReports(r, dir)
+	if sig == nil {
+		return verdict(r.Manifest.ExitCode(), written)
 	}
-	if code := r.Manifest.ExitCode(); code != 0 {
-		return &exitError{code: code}
+	if written != nil {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "kbench: %v\n", written)
+	}
+	return signalExit(sig)
+}
+
+// writeReports writes the reports into the run folder. The error says that the
+// run is kept all the same.
+func writeReports(r *results.Run, dir string) error {
+	if err := report.Write(r, dir); err != nil {
+		return fmt.Errorf("%w; what was measured is whole in %s: make room, then `kbench report %s`", err, dir, dir)
 	}
 	return nil
 }

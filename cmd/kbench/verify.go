@@ -22,7 +22,8 @@ func newVerify() *cobra.Command {
 written, and judges the stored histories again by this version's invariants:
 acknowledged changes are in the final metadata, brokers agree, a leader epoch
 has one leader, epochs never go back. Exit code 0 means that the run is whole
-and valid, 3 that it is not.`,
+and valid, 3 that it is not, 2 that it cannot be read: it is no run folder, or
+files of it are missing, truncated or damaged.`,
 		Example: "  kbench verify kbench-results/latest",
 		Args:    exactly(1, "one run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
