@@ -22,7 +22,7 @@ func (c *Controller) requestLeaderAndISR(e *machine.LeaderAndISR) request {
 		answered: func(resp kmsg.Response) {
 			if r, ok := resp.(*kmsg.LeaderAndISRResponse); ok {
 				if failed := storageErrors(e, r); len(failed) > 0 {
-					c.post(machine.LeaderAndISRDone{Broker: e.Broker, Failed: failed})
+					c.post(machine.LeaderAndISRDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Failed: failed})
 				}
 			}
 		},
@@ -106,13 +106,13 @@ func (c *Controller) requestStopReplica(e *machine.StopReplica, req kmsg.Request
 	if len(all) == 0 {
 		return r
 	}
-	r.dropped = func() { c.post(machine.StopReplicaDone{Broker: e.Broker, Failed: all}) }
+	r.dropped = func() { c.post(machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Failed: all}) }
 	r.answered = func(resp kmsg.Response) {
 		a, ok := resp.(*kmsg.StopReplicaResponse)
 		if !ok {
 			return
 		}
-		done := machine.StopReplicaDone{Broker: e.Broker}
+		done := machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch}
 		if a.ErrorCode != 0 {
 			done.Failed = all
 		} else {

@@ -219,12 +219,20 @@ func (m *Machine) resync(_ *flow, id kafka.BrokerID) error {
 	return nil
 }
 
+// isCurrent reports whether an answer is of the registration that a broker has:
+// the refusal of a request to a former one may come after the next request to
+// the broker, and is not the answer to that.
+func (m *Machine) isCurrent(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool {
+	b := m.ctx.broker(id)
+	return b != nil && (m.cfg.NoBrokerEpochs || b.Epoch == epoch)
+}
+
 // leaderAndISRDone takes replicas offline whose directories failed.
 func (m *Machine) leaderAndISRDone(f *flow, e LeaderAndISRDone) error {
-	entry := m.ctx.brokers[e.Broker]
-	if entry == nil || entry.info == nil {
+	if !m.isCurrent(e.Broker, e.Epoch) {
 		return nil
 	}
+	entry := m.ctx.brokers[e.Broker]
 	var rs []replica
 	for _, tp := range e.Failed {
 		p := m.ctx.partition(tp)

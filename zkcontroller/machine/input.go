@@ -60,12 +60,14 @@ type Rebalance struct{}
 // LeaderAndISRDone is a broker's answer to a LeaderAndISR that had errors.
 type LeaderAndISRDone struct {
 	Broker kafka.BrokerID
+	Epoch  kafka.BrokerEpoch      // of the request: an older registration's answer says nothing
 	Failed []kafka.TopicPartition // with KAFKA_STORAGE_ERROR
 }
 
 // StopReplicaDone is a broker's answer to the deletions of a StopReplica.
 type StopReplicaDone struct {
 	Broker  kafka.BrokerID
+	Epoch   kafka.BrokerEpoch // of the request, as in LeaderAndISRDone
 	Deleted []kafka.TopicPartition
 	Failed  []kafka.TopicPartition
 }

@@ -54,7 +54,7 @@ func (c *cache) apply(e Effect) {
 			c.meta[tp] = p
 		}
 	case *StopReplica:
-		done := StopReplicaDone{Broker: c.id}
+		done := StopReplicaDone{Broker: c.id, Epoch: c.epoch}
 		for _, p := range e.Partitions {
 			tp := kafka.TopicPartition{Topic: p.Topic, Partition: p.Partition}
 			if old, ok := c.roles[tp]; ok && p.LeaderEpoch >= 0 && p.LeaderEpoch < old.LeaderEpoch {

@@ -237,6 +237,12 @@ func parts(vals []string) []kafka.TopicPartition {
 	return out
 }
 
+// epochOf is the registration that an answer of a broker is of: the broker's, or
+// one that the story names.
+func (s *story) epochOf(d *datadriven.TestData, id kafka.BrokerID) kafka.BrokerEpoch {
+	return kafka.BrokerEpoch(num(d, "epoch", int(s.zk.brokers[id].Epoch)))
+}
+
 func (s *story) command(t *testing.T, d *datadriven.TestData) {
 	switch d.Cmd {
 	case "option":
@@ -374,10 +380,12 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.zk.brokers[b.ID] = b
 		s.step(BrokerModified{b.ID})
 	case "stopped": // a broker's answer to deletions
-		e := StopReplicaDone{Broker: kafka.BrokerID(num(d, "broker", 0)), Deleted: parts(arg(d, "deleted")), Failed: parts(arg(d, "failed"))}
+		id := kafka.BrokerID(num(d, "broker", 0))
+		e := StopReplicaDone{Broker: id, Epoch: s.epochOf(d, id), Deleted: parts(arg(d, "deleted")), Failed: parts(arg(d, "failed"))}
 		s.step(e)
 	case "disk-failed":
-		s.step(LeaderAndISRDone{Broker: kafka.BrokerID(num(d, "broker", 0)), Failed: parts(arg(d, "partitions"))})
+		id := kafka.BrokerID(num(d, "broker", 0))
+		s.step(LeaderAndISRDone{Broker: id, Epoch: s.epochOf(d, id), Failed: parts(arg(d, "partitions"))})
 	case "shutdown":
 		id := kafka.BrokerID(num(d, "broker", 0))
 		epoch := s.zk.brokers[id].Epoch + kafka.BrokerEpoch(num(d, "epoch-off", 0))
