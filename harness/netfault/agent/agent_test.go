@@ -200,25 +200,27 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// TestRate pushes, at rates far apart, what goes through at once and then a
+// second's worth.
 func TestRate(t *testing.T) {
 	c := startAgents(t, 2)
-	const bytes, rate = 1 << 20, 8 << 20 // bits per second: one second
-	push := func() time.Duration {
-		took, err := c[0].Push(t.Context(), c[1].Here(), bytes, 20*time.Second)
+	push := func(bytes int64) time.Duration {
+		took, err := c[0].Push(t.Context(), c[1].Here(), bytes, 30*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return took
 	}
-	whole := push()
-	set(t, c[0], netfault.Fault{Kind: netfault.Rate, BitsPerSecond: rate})
-	// The burst goes through at once, and packets have headers.
-	if took := push(); took < 850*time.Millisecond || took > 3*time.Second {
-		t.Errorf("%d bytes take %v at %d bit/s", bytes, took, rate)
+	for _, rate := range []uint64{256_000, 8_000_000, 100_000_000} {
+		bytes := agent.Burst(rate) + int64(rate)/8
+		set(t, c[0], netfault.Fault{Kind: netfault.Rate, BitsPerSecond: rate})
+		if took := push(bytes); took < 900*time.Millisecond || took > 4*time.Second {
+			t.Errorf("%d bytes take %v at %d bit/s", bytes, took, rate)
+		}
 	}
 	set(t, c[0])
-	if took := push(); took > 850*time.Millisecond {
-		t.Errorf("%d bytes take %v after healing, %v before", bytes, took, whole)
+	if took := push(4 << 20); took > 900*time.Millisecond {
+		t.Errorf("4 MiB take %v after healing", took)
 	}
 }
 

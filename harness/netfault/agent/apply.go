@@ -137,8 +137,10 @@ func shapeLink(l netlink.Link, s netfault.Shape) error {
 			return fmt.Errorf("delay packets by netem: %w; the kernel must have sch_netem: modprobe sch_netem", err)
 		}
 	case s.BitsPerSecond != 0:
-		burst := uint32(Burst(s.BitsPerSecond))
-		if err := netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: attrs, Rate: s.BitsPerSecond / 8, Buffer: burst, Limit: burst + queueBytes}); err != nil {
+		rate, burst := s.BitsPerSecond/8, uint32(Burst(s.BitsPerSecond))
+		// The kernel wants a burst as the time that it takes, in ticks.
+		ticks := uint32(float64(burst) / float64(rate) * netlink.TIME_UNITS_PER_SEC * netlink.TickInUsec())
+		if err := netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: attrs, Rate: rate, Buffer: ticks, Limit: burst + queueBytes}); err != nil {
 			return fmt.Errorf("bound the rate by tbf: %w; the kernel must have sch_tbf: modprobe sch_tbf", err)
 		}
 	}
