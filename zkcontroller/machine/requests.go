@@ -155,7 +155,9 @@ func (m *Machine) leadersOf(ps []LeaderAndISRPartition) []*Broker {
 }
 
 // sendMetadata sends the metadata of partitions, which are in order, and the
-// list of live brokers. Partitions without a leadership are left out.
+// list of live brokers. Partitions without a leadership are left out, unless
+// their topic is to be deleted: their states may be gone already by a former
+// controller's work, and a broker may not have heard of that one's deletion.
 func (m *Machine) sendMetadata(to []*Broker, ps []*partition) {
 	if len(to) == 0 {
 		return
@@ -165,7 +167,7 @@ func (m *Machine) sendMetadata(to []*Broker, ps []*partition) {
 	}
 	mps := make([]MetadataPartition, 0, len(ps))
 	for _, p := range ps {
-		if !p.known {
+		if !p.known && !p.topic.queued {
 			continue
 		}
 		mp := MetadataPartition{

@@ -361,6 +361,12 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 			Call: s.next(), ValidateOnly: d.HasArg("validate"),
 			Updates: []FeatureUpdate{{arg(d, "feature")[0], int16(num(d, "level", 0)), UpgradeType(num(d, "type", 1))}},
 		})
+	case "lose-states": // of a topic: what a deletion that broke off leaves
+		for tp := range s.zk.states {
+			if tp.Topic == arg(d, "topic")[0] {
+				delete(s.zk.states, tp)
+			}
+		}
 	case "rewrite-topic": // by hand: partitions 0 to n-1, each on the brokers of a line
 		name := arg(d, "topic")[0]
 		r := TopicRead{Found: true, ID: s.zk.topics[name].ID, Partitions: map[int32]Assignment{}}
