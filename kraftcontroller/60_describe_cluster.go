@@ -30,7 +30,11 @@ func (c *Controller) serveDescribeCluster(_ context.Context, r *wire.Request) (k
 	}
 	resp.EndpointType = controllerEndpoints
 	resp.ControllerID = int32(c.client.Leader().Leader)
-	for _, v := range c.cfg.Raft.Voters {
+	for _, member := range c.client.Quorum().Voters {
+		v, ok := c.voter(member.ID)
+		if !ok {
+			continue
+		}
 		b := kmsg.NewDescribeClusterResponseBroker()
 		b.NodeID, b.Host, b.Port = int32(v.ID), v.Host, int32(v.Port)
 		resp.Brokers = append(resp.Brokers, b)

@@ -5,6 +5,7 @@ import (
 
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
+	"kbench/kraftcontroller/raft"
 )
 
 // decided are the requests that the machine decides, with the versions of Kafka
@@ -66,15 +67,22 @@ func (c *Controller) Features(resp *kmsg.ApiVersionsResponse) {
 		s.Name, s.MinVersion, s.MaxVersion = name, supported[name].Min, supported[name].Max
 		resp.SupportedFeatures = append(resp.SupportedFeatures, s)
 	}
-	k := kmsg.NewApiVersionsResponseSupportedFeature()
-	k.Name = metadata.KRaftVersionFeature // 0: the voters are static
-	resp.SupportedFeatures = append(resp.SupportedFeatures, k)
+	if resp.Version >= 4 {
+		k := kmsg.NewApiVersionsResponseSupportedFeature()
+		k.Name, k.MinVersion, k.MaxVersion = metadata.KRaftVersionFeature, raft.SupportedKRaft.Min, raft.SupportedKRaft.Max
+		resp.SupportedFeatures = append(resp.SupportedFeatures, k)
+	}
 
 	image := c.View().Image
 	resp.FinalizedFeaturesEpoch = int64(image.Offset())
 	for name, level := range image.Features() {
 		f := kmsg.NewApiVersionsResponseFinalizedFeature()
 		f.Name, f.MinVersionLevel, f.MaxVersionLevel = name, level, level
+		resp.FinalizedFeatures = append(resp.FinalizedFeatures, f)
+	}
+	if level := c.client.Quorum().KRaftVersion; level > 0 {
+		f := kmsg.NewApiVersionsResponseFinalizedFeature()
+		f.Name, f.MinVersionLevel, f.MaxVersionLevel = metadata.KRaftVersionFeature, level, level
 		resp.FinalizedFeatures = append(resp.FinalizedFeatures, f)
 	}
 }

@@ -51,7 +51,7 @@ func (c *Controller) loop(ctx context.Context) error {
 
 func (c *Controller) voterIDs() []kafka.BrokerID {
 	var ids []kafka.BrokerID
-	for _, v := range c.cfg.Raft.Voters {
+	for _, v := range c.client.Quorum().Voters {
 		ids = append(ids, v.ID)
 	}
 	return ids
@@ -98,6 +98,11 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 		if err := c.step(ctx, machine.Committed{BaseOffset: b.BaseOffset, Epoch: b.Epoch, Control: b.Control, Values: values(b)}); err != nil {
 			return err
 		}
+		if b.Control { // it may have changed the voters
+			if err := c.step(ctx, machine.Voters{IDs: c.voterIDs()}); err != nil {
+				return err
+			}
+		}
 		if err := c.checkFeatures(b.EndOffset() - 1); err != nil {
 			return err
 		}
@@ -126,7 +131,8 @@ func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndE
 		return c.step(ctx, machine.Renounce{})
 	}
 	// All up to the start of the epoch was heard, and nothing can have been
-	// appended behind it but by this loop.
+	// appended behind it but by this loop and, for a change of the voters, by the
+	// quorum itself, see decide.
 	c.claimed = at.Epoch
 	c.cfg.Raft.Trace.Emit(trace.Event{Kind: trace.ControllerLoaded, Epoch: int64(at.Epoch), Offset: int64(c.next)})
 	c.log.Info("active controller", "epoch", at.Epoch, "offset", c.next, "partitions", c.m.Image().NumPartitions())
@@ -139,13 +145,12 @@ func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndE
 func (c *Controller) step(ctx context.Context, in machine.Input) error {
 	c.counters.started.Add(1)
 	before, epoch := c.m.Active()
-	fx, err := c.m.Step(c.now(), in)
+	fx, refused, err := c.decide(in)
 	if err != nil {
 		return err
 	}
 	c.deadline = fx.Deadline
 	after, _ := c.m.Active()
-	refused := c.appendAll(fx.Appends)
 	_, claim := in.(machine.Claim)
 	for _, r := range fx.Responses {
 		c.calls.answer(r.ID, answer{body: r.Body, notController: !before || !after || claim})
@@ -164,6 +169,25 @@ func (c *Controller) step(ctx context.Context, in machine.Input) error {
 		return err
 	}
 	return c.client.Resign(ctx, c.claimed)
+}
+
+// decide steps the machine and appends what it decided. It holds the next offset
+// meanwhile, so that a change of the voters cannot take it.
+func (c *Controller) decide(in machine.Input) (fx machine.Effects, refused, fault error) {
+	if next, release, ok := c.client.Reserve(c.claimed); ok {
+		defer release()
+		if claim, ok := in.(machine.Claim); ok {
+			claim.NextOffset = next
+			in = claim
+		} else if _, err := c.m.Step(c.now(), machine.Skip{NextOffset: next}); err != nil {
+			return fx, nil, err
+		}
+	}
+	fx, err := c.m.Step(c.now(), in)
+	if err != nil {
+		return fx, nil, err
+	}
+	return fx, c.appendAll(fx.Appends), nil
 }
 
 func (c *Controller) appendAll(appends []machine.Append) error {

@@ -136,12 +136,8 @@ func (r *registrar) request() kmsg.Request {
 	return req
 }
 
-// voter finds a member of the configured quorum.
+// voter finds where a member of the quorum listens.
 func (c *Controller) voter(id kafka.BrokerID) (raftclient.Voter, bool) {
-	for _, v := range c.cfg.Raft.Voters {
-		if v.ID == id {
-			return v, true
-		}
-	}
-	return raftclient.Voter{}, false
+	e, ok := c.client.Endpoint(id)
+	return raftclient.Voter{ID: id, Host: e.Host, Port: e.Port}, ok
 }

@@ -10,7 +10,8 @@ import (
 	"kbench/kafka"
 )
 
-// Input is one of Claim, Renounce, Committed, Snapshot, Voters, Request and Tick.
+// Input is one of Claim, Renounce, Committed, Snapshot, Voters, Skip, Request and
+// Tick.
 type Input interface{ input() }
 
 // Claim makes the machine the active controller: the quorum elected this node
@@ -62,12 +63,18 @@ type Request struct {
 // early or extra one does no harm.
 type Tick struct{}
 
+// Skip tells an active machine which offset its next record gets, before an
+// input of which it may decide: the quorum itself appends control records where
+// its voters change.
+type Skip struct{ NextOffset kafka.Offset }
+
 // Voters tells who is in the quorum: at the start, and when it changes. Without
 // it the quorum is this node alone.
 type Voters struct{ IDs []kafka.BrokerID }
 
 func (Claim) input()     {}
 func (Voters) input()    {}
+func (Skip) input()      {}
 func (Renounce) input()  {}
 func (Committed) input() {}
 func (Snapshot) input()  {}

@@ -69,6 +69,10 @@ func (m *Machine) Step(now time.Duration, in Input) (Effects, error) {
 		err = m.committed(in)
 	case Snapshot:
 		err = m.load(in)
+	case Skip:
+		if m.active {
+			m.log.skipTo(in.NextOffset - 1)
+		}
 	case Voters:
 		m.voters = in.IDs
 	case Request:

@@ -125,10 +125,11 @@ func (s *state) commit(last kafka.Offset) error {
 	return nil
 }
 
-// commitControl is commit for the leader's own control records, which the
-// claim counted as the first append.
+// commitControl is commit for the control records of the quorum: those that the
+// claim counted as the first append, those of a change of voters that were
+// skipped to, and those that nothing was decided behind yet.
 func (s *state) commitControl(last kafka.Offset) error {
-	if len(s.pending) > 0 && last < s.pending[0].last {
+	if len(s.pending) == 0 || last < s.pending[0].last {
 		s.committed.last = last
 		return nil
 	}

@@ -162,7 +162,7 @@ func (c *Client) serveFetch(ctx context.Context, r *wire.Request) (kmsg.Response
 	t := kmsg.NewFetchResponseTopic()
 	t.Topic, t.TopicID, t.Partitions = req.Topics[0].Topic, req.Topics[0].TopicID, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 16 {
+	if v, ok := c.Endpoint(m.LeaderID); ok && req.Version >= 16 {
 		b := kmsg.NewFetchResponseBroker()
 		b.NodeID, b.Host, b.Port = int32(m.LeaderID), v.Host, int32(v.Port)
 		resp.Brokers = append(resp.Brokers, b)
@@ -198,7 +198,7 @@ func (c *Client) serveVote(ctx context.Context, r *wire.Request) (kmsg.Response,
 	t := kmsg.NewVoteResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.Endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewVoteResponseNodeEndpoint()
 		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
@@ -237,7 +237,7 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 	t := kmsg.NewBeginQuorumEpochResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.Endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewBeginQuorumEpochResponseNodeEndpoint()
 		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
@@ -279,7 +279,7 @@ func (c *Client) serveEnd(ctx context.Context, r *wire.Request) (kmsg.Response, 
 	t := kmsg.NewEndQuorumEpochResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.endpoint(got.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.Endpoint(got.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewEndQuorumEpochResponseNodeEndpoint()
 		e.NodeID, e.Host, e.Port = int32(got.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
@@ -321,7 +321,7 @@ func (c *Client) serveFetchSnapshot(ctx context.Context, r *wire.Request) (kmsg.
 	t := kmsg.NewFetchSnapshotResponseTopic()
 	t.Topic, t.Partitions = kafka.MetadataTopic, append(t.Partitions, out)
 	resp.Topics = append(resp.Topics, t)
-	if v, ok := c.endpoint(m.LeaderID); ok && req.Version >= 1 {
+	if v, ok := c.Endpoint(m.LeaderID); ok && req.Version >= 1 {
 		e := kmsg.NewFetchSnapshotResponseNodeEndpoint()
 		e.NodeID, e.Host, e.Port = int32(m.LeaderID), v.Host, v.Port
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)

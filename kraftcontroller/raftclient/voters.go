@@ -131,7 +131,7 @@ func (c *Client) serveUpdateVoter(ctx context.Context, r *wire.Request) (kmsg.Re
 	resp := kmsg.NewPtrUpdateRaftVoterResponse()
 	resp.ErrorCode = int16(m.Error)
 	resp.CurrentLeader.LeaderID, resp.CurrentLeader.LeaderEpoch = int32(m.LeaderID), int32(m.LeaderEpoch)
-	if e, ok := c.endpoint(m.LeaderID); ok {
+	if e, ok := c.Endpoint(m.LeaderID); ok {
 		resp.CurrentLeader.Host, resp.CurrentLeader.Port = e.Host, int32(e.Port)
 	}
 	return resp, nil
@@ -160,8 +160,9 @@ func (c *Client) Quorum() raft.Quorum {
 	return c.state.quorum
 }
 
-// endpoint is where a node listens, this one among them.
-func (c *Client) endpoint(id kafka.BrokerID) (kafka.Endpoint, bool) {
+// Endpoint is where a node of the quorum listens, this one among them; false where
+// that is not known.
+func (c *Client) Endpoint(id kafka.BrokerID) (kafka.Endpoint, bool) {
 	if id == c.cfg.NodeID {
 		if e, ok := endpointOf(c.cfg.Endpoints, c.cfg.ListenerName); ok {
 			return e, true
