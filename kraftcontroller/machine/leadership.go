@@ -42,12 +42,16 @@ func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 		records = append(records, &metadata.AbortTransactionRecord{Reason: &reason})
 	}
 	if head.visible().FeatureLevel(metadata.MetadataVersionFeature) == 0 {
-		level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}
+		first := m.cfg.Bootstrap
+		if first == nil {
+			first = []metadata.Record{&metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}}
+		}
 		if m.cfg.MetadataVersion.HasTransactions() {
 			name := "Bootstrap records"
-			records = append(records, &metadata.BeginTransactionRecord{Name: &name}, level, &metadata.EndTransactionRecord{})
+			records = append(records, &metadata.BeginTransactionRecord{Name: &name})
+			records = append(append(records, first...), &metadata.EndTransactionRecord{})
 		} else {
-			records = append(records, level)
+			records = append(records, first...)
 		}
 	}
 	return slices.Values(records)
