@@ -78,6 +78,7 @@ var metrics = []Metric{
 			{"push", "until every live broker holds the new epoch"},
 			{"first-admin", "from the fault until an admin request of the open-loop stream succeeds"},
 			{"total", "from the fault until all of the above are over"},
+			{"rest", "from detection until all of the above are over: what timers do not decide"},
 		},
 	},
 	{
@@ -86,6 +87,7 @@ var metrics = []Metric{
 		Phases: []Phase{
 			{"detect", "until the controller declares it dead"},
 			{"moved", "from the fault until every leadership it held is served by another broker, on every live broker"},
+			{"rest", "from detection until then: what timers do not decide"},
 		},
 	},
 	{

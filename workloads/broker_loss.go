@@ -213,6 +213,9 @@ func (t *loss) takeEvents(ctx context.Context, moved int64) {
 		return
 	}
 	t.value(t.metric(), phase, float64(at-t.out.StartNs))
+	if phase == PhaseDetect && moved != 0 {
+		t.value(t.metric(), PhaseRest, float64(max(0, moved-at)))
+	}
 	t.event(EventPhase, t.out.N, t.victim, at, "%s", phase)
 	t.ended(at)
 	// The controller's decision precedes what brokers serve; a black box that

@@ -100,6 +100,7 @@ func measureFailure(t *attempted, how string) {
 	trial := rec.trials[0]
 	near(t, "detect", value(t, trial, MetricBrokerRecovery, PhaseDetect), c.fence)
 	near(t, "moved", value(t, trial, MetricBrokerRecovery, PhaseMoved), 300*time.Millisecond)
+	near(t, "rest", value(t, trial, MetricBrokerRecovery, PhaseRest), 100*time.Millisecond)
 	// Clients hear of the new leader 300 ms after the fault; the first
 	// failed produce was due up to a probe period after it.
 	outages := rec.values["unavailability.partition"]

@@ -256,6 +256,9 @@ func (t *failover) takeSteps(rec recovery, first acks) {
 	if rec.active != 0 && rec.pushed != 0 && first.doneNs != 0 {
 		end := max(first.doneNs, rec.active, rec.pushed)
 		t.value(MetricControllerRecovery, PhaseTotal, float64(end-t.out.StartNs))
+		if rec.detected != 0 {
+			t.value(MetricControllerRecovery, PhaseRest, float64(end-rec.detected))
+		}
 	}
 	if first.doneNs != 0 && rec.elected > first.doneNs {
 		t.note(0, "traces and probes disagree: an admin request succeeded %d ns before the election", rec.elected-first.doneNs)

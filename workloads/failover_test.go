@@ -34,6 +34,7 @@ func measureFailover(t *attempted, mode nodeconfig.Mode, how string) {
 	}
 	near(t, "first-admin", value(t, trial, MetricControllerRecovery, PhaseFirstAdmin), 410*time.Millisecond)
 	near(t, "total", value(t, trial, MetricControllerRecovery, PhaseTotal), 410*time.Millisecond)
+	near(t, "rest", value(t, trial, MetricControllerRecovery, PhaseRest), 210*time.Millisecond)
 	if countOf(trial, "elections") != 1 || countOf(trial, "epoch") != 2 {
 		t.Errorf("counts %+v", trial.Counts)
 	}

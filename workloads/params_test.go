@@ -64,9 +64,9 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"create-topics", MetricCreation, []string{PhaseRate}},
 		{"controlled-shutdown", MetricControlledShutdown, []string{PhaseGranted, PhaseMoved, PhaseExit}},
 		{"controlled-shutdown", MetricUnavailability, []string{PhasePartition}},
-		{"broker-failure", MetricBrokerRecovery, []string{PhaseDetect, PhaseMoved}},
+		{"broker-failure", MetricBrokerRecovery, []string{PhaseDetect, PhaseMoved, PhaseRest}},
 		{"broker-failure", MetricUnavailability, []string{PhasePartition}},
-		{"controller-failover", MetricControllerRecovery, []string{PhaseDetect, PhaseElect, PhaseLoad, PhasePush, PhaseFirstAdmin, PhaseTotal}},
+		{"controller-failover", MetricControllerRecovery, []string{PhaseDetect, PhaseElect, PhaseLoad, PhasePush, PhaseFirstAdmin, PhaseTotal, PhaseRest}},
 		{"propagation", MetricPropagation, []string{PhaseFirst, PhaseMedian, PhaseLast}},
 	} {
 		for _, phase := range m.phases {

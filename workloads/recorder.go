@@ -29,6 +29,7 @@ const (
 	PhasePush       = "push"
 	PhaseFirstAdmin = "first-admin"
 	PhaseTotal      = "total"
+	PhaseRest       = "rest"
 	PhasePartition  = "partition"
 )
 
