@@ -17,20 +17,24 @@ var shownPercentiles = []float64{90, 95, 99, 99.9, 99.99}
 // Figure is one phase of one metric in one cell, described. Values are in
 // Unit.
 type Figure struct {
-	Cell        string             `json:"cell"`
-	Workload    string             `json:"workload"`
-	Metric      string             `json:"metric"` // without the phase
-	Phase       string             `json:"phase"`
-	Headline    bool               `json:"headline"`
-	Unit        Unit               `json:"unit"`
-	N           int64              `json:"n"`       // valid values
-	Invalid     int64              `json:"invalid"` // values of invalid trials, not in the figures
-	Min         float64            `json:"min"`
-	Median      float64            `json:"median"`
-	Max         float64            `json:"max"`
-	MedianLo    *float64           `json:"medianLo"` // 95 % interval of the median, null where n is too small
+	Cell     string  `json:"cell"`
+	Workload string  `json:"workload"`
+	Metric   string  `json:"metric"` // without the phase
+	Phase    string  `json:"phase"`
+	Headline bool    `json:"headline"`
+	Unit     Unit    `json:"unit"`
+	N        int64   `json:"n"`       // valid values
+	Repeats  int     `json:"repeats"` // clusters that gave them: what is independent where a trial gives many
+	Invalid  int64   `json:"invalid"` // values of invalid trials, not in the figures
+	Min      float64 `json:"min"`
+	Median   float64 `json:"median"`
+	Max      float64 `json:"max"`
+	// 95 % interval of the median: by the values where each is a trial of its
+	// own, by the medians of repeats where it is a histogram, since the values
+	// of one trial depend on each other. Null where there are fewer than six.
+	MedianLo    *float64           `json:"medianLo"`
 	MedianHi    *float64           `json:"medianHi"`
-	Percentiles map[string]float64 `json:"percentiles,omitempty"` // p99: value, those that n supports
+	Percentiles map[string]float64 `json:"percentiles,omitempty"` // p99: value, those that Supports lets describe n values
 	OutOfRange  int64              `json:"outOfRange,omitempty"`  // values under 1 µs or over 1 h, counted in n
 	Histogram   bool               `json:"histogram,omitempty"`   // from a histogram: three digits, exact min and max
 }
@@ -67,7 +71,7 @@ func (r *Run) FiguresAndEach(each func(Histogram) error, percentiles ...float64)
 	err := r.EachHistogram(func(h Histogram) error {
 		if phase, ok := h.phase(); ok && h.Dist.Count() > 0 {
 			var f Figure
-			f.fromHistogram(h.Dist, percentiles)
+			f.fromHistogram(h.Dist, h.Medians, percentiles)
 			hists[figureKey{h.Cell, h.Workload, h.Metric, phase}] = f
 		}
 		return each(h)
@@ -88,6 +92,7 @@ type figureKey struct{ cell, workload, metric, phase string }
 // histogram is described: it holds every value, the samples one per trial.
 func figures(cells []Cell, samples []Sample, hists map[figureKey]Figure, percentiles []float64) ([]Figure, error) {
 	values := make(map[figureKey][]float64)
+	repeats := make(map[figureKey]map[int]bool)
 	invalid := make(map[figureKey]int64)
 	warmup := uncounted(cells)
 	for _, s := range samples {
@@ -99,6 +104,10 @@ func figures(cells []Cell, samples []Sample, hists map[figureKey]Figure, percent
 		switch {
 		case s.Valid:
 			values[key] = append(values[key], s.Value)
+			if repeats[key] == nil {
+				repeats[key] = make(map[int]bool)
+			}
+			repeats[key][s.Repeat] = true
 		case !warmup[cellRepeat{s.Cell, s.Repeat}]:
 			invalid[key]++
 		}
@@ -111,6 +120,7 @@ func figures(cells []Cell, samples []Sample, hists map[figureKey]Figure, percent
 			if err := f.fromValues(values[key], percentiles); err != nil {
 				return nil, fmt.Errorf("%s.%s of %s: %w", key.metric, key.phase, key.cell, err)
 			}
+			f.Repeats = len(repeats[key])
 		}
 		f.Cell, f.Workload, f.Metric, f.Phase = key.cell, key.workload, key.metric, key.phase
 		f.Headline, f.Unit, f.Invalid = key.phase == m.Headline, m.Unit, invalid[key]
@@ -159,14 +169,17 @@ func (f *Figure) fromValues(values []float64, percentiles []float64) error {
 	return nil
 }
 
-func (f *Figure) fromHistogram(d *Distribution, percentiles []float64) {
-	f.Histogram, f.N = true, d.Count()
+// fromHistogram describes what all repeats recorded together. medians are those
+// of the repeats: only they are independent of each other.
+func (f *Figure) fromHistogram(d *Distribution, medians, percentiles []float64) {
+	f.Histogram, f.N, f.Repeats = true, d.Count(), len(medians)
 	f.Min, f.Max = float64(d.min), float64(d.max)
 	below, above := d.OutOfRange()
 	f.OutOfRange = below + above
 	f.Median = float64(d.atRank((f.N + 1) / 2))
-	if lo, hi, ok := stat.MedianRanks(f.N, Confidence); ok {
-		l, h := float64(d.atRank(lo)), float64(d.atRank(hi))
+	if iv, ok := stat.MedianInterval(medians, Confidence); ok {
+		// Repeats of unequal size may leave the median of all values outside.
+		l, h := min(iv.Lo, f.Median), max(iv.Hi, f.Median)
 		f.MedianLo, f.MedianHi = &l, &h
 	}
 	for _, p := range percentiles {

@@ -16,6 +16,7 @@ type Histogram struct {
 	Metric   string
 	Tag      string
 	Dist     *Distribution
+	Medians  []float64 // of each repeat that has values, in ns
 }
 
 // phase gives the phase of the catalogue that the tag names. ok is false for
@@ -65,26 +66,48 @@ func (r *Run) EachRepeat(f func(repeat int, h Histogram) error) error {
 
 // eachTag merges the intervals of some logs of one metric by their tags.
 func (r *Run) eachTag(cell string, key figureKey, names []string, f func(Histogram) error) error {
-	dists := make(map[string]*Distribution)
+	all := make(map[string]*Histogram)
 	var tags []string
 	for _, name := range names {
-		err := r.eachInterval(cell, name, func(iv Interval) error {
-			if dists[iv.Tag] == nil {
-				dists[iv.Tag] = NewDistribution()
-				tags = append(tags, iv.Tag)
-			}
-			return dists[iv.Tag].Merge(iv.Dist)
-		})
+		one, order, err := r.tagsOf(cell, name)
 		if err != nil {
 			return err
 		}
+		for _, tag := range order {
+			h := all[tag]
+			if h == nil {
+				h = &Histogram{Cell: cell, Workload: key.workload, Metric: key.metric, Tag: tag, Dist: NewDistribution()}
+				all[tag] = h
+				tags = append(tags, tag)
+			}
+			if median, ok := one[tag].Quantile(50); ok {
+				h.Medians = append(h.Medians, float64(median))
+			}
+			if err := h.Dist.Merge(one[tag]); err != nil {
+				return err
+			}
+		}
 	}
 	for _, tag := range tags {
-		if err := f(Histogram{cell, key.workload, key.metric, tag, dists[tag]}); err != nil {
+		if err := f(*all[tag]); err != nil {
 			return fmt.Errorf("%s: %w", hlogName(cell, names[0]), err)
 		}
 	}
 	return nil
+}
+
+// tagsOf merges the intervals of one log by their tags, in the order of their
+// first.
+func (r *Run) tagsOf(cell, name string) (dists map[string]*Distribution, order []string, err error) {
+	dists = make(map[string]*Distribution)
+	err = r.eachInterval(cell, name, func(iv Interval) error {
+		if dists[iv.Tag] == nil {
+			dists[iv.Tag] = NewDistribution()
+			order = append(order, iv.Tag)
+		}
+		return dists[iv.Tag].Merge(iv.Dist)
+	})
+	return dists, order, err
 }
 
 // cutLast cuts a name at its last dot.

@@ -78,9 +78,12 @@ func (s Summary) Value(stat Stat) (v float64, ok bool) {
 	return s.Percentile(p)
 }
 
-// Supports reports whether n samples bound the percentile p with Confidence:
-// with that probability at least one sample lies beyond it. The median needs
-// 5 samples, p95 59, p99 299, p99.9 2995.
+// Supports reports whether n values are enough to describe the percentile p:
+// of n independent ones at least one lies beyond it with Confidence. The median
+// needs 5 samples, p95 59, p99 299, p99.9 2995. Values that depend on each
+// other, as those of one trial do, bound nothing by their number: for them a
+// percentile describes what was measured, and what may be concluded goes by the
+// number of repeats.
 func Supports(n int64, p float64) bool {
 	if n <= 0 || !(p > 0 && p < 100) {
 		return false

@@ -100,6 +100,35 @@ func (b block) hasCI() bool {
 	return false
 }
 
+// numberHeader is the head of a column of n: what is independent stands beside
+// it where a trial gives many values.
+func (b block) numberHeader() string {
+	for _, r := range b.rows {
+		for _, f := range r.cells {
+			if f != nil && f.Histogram {
+				return "n/repeats"
+			}
+		}
+	}
+	return "n"
+}
+
+// countOf is n, with the repeats that gave it where a trial gives many values.
+func countOf(f *results.Figure) string {
+	if f.Histogram {
+		return fmt.Sprintf("%d/%d", f.N, f.Repeats)
+	}
+	return fmt.Sprint(f.N)
+}
+
+// ofRepeats says in words how many repeats gave a histogram.
+func ofRepeats(f *results.Figure) string {
+	if !f.Histogram {
+		return ""
+	}
+	return " of " + plural(f.Repeats, "repeat", "repeats")
+}
+
 // figureText writes n, minimum, median, maximum and the interval of a figure.
 func figureText(f *results.Figure, withCI bool) []string {
 	out := []string{"-", "-", "-", "-"}
@@ -109,7 +138,7 @@ func figureText(f *results.Figure, withCI bool) []string {
 	case f.N == 0:
 		out[0] = fmt.Sprintf("0 (%d invalid)", f.Invalid)
 	default:
-		n := fmt.Sprint(f.N)
+		n := countOf(f)
 		if f.Invalid > 0 {
 			n += fmt.Sprintf(" (%d invalid)", f.Invalid)
 		}

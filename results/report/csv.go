@@ -19,17 +19,17 @@ func (rep *Report) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	head := []string{"cell", "side", "point", "workload", "how", "metric", "phase", "headline", "unit", "n", "invalid", "min", "median", "max", "median_lo", "median_hi"}
+	head := []string{"cell", "side", "point", "workload", "how", "metric", "phase", "headline", "unit", "n", "repeats", "invalid", "min", "median", "max", "median_lo", "median_hi"}
 	for _, p := range csvPercentiles {
 		head = append(head, string(p))
 	}
 	err := w.Write(head)
-	guard := results.GuardFormula
+	guard := func(s string) string { return results.GuardFormula(results.OneLine(s)) }
 	for i := 0; i < len(rep.Figures) && err == nil; i++ {
 		f := &rep.Figures[i]
 		row := []string{
 			guard(f.Cell), guard(rep.side(f.Cell)), guard(rep.point(f.Cell)), guard(f.Workload), guard(rep.How[f.Workload]), f.Metric, f.Phase,
-			strconv.FormatBool(f.Headline), string(f.Unit), strconv.FormatInt(f.N, 10), strconv.FormatInt(f.Invalid, 10),
+			strconv.FormatBool(f.Headline), string(f.Unit), strconv.FormatInt(f.N, 10), strconv.Itoa(f.Repeats), strconv.FormatInt(f.Invalid, 10),
 		}
 		for _, v := range []*float64{value(f, results.StatMin), value(f, results.StatMedian), value(f, results.StatMax), f.MedianLo, f.MedianHi} {
 			row = append(row, csvNumber(v))

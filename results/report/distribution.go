@@ -23,7 +23,7 @@ type Curve struct {
 type CurvePoint struct {
 	Percentile float64 `json:"percentile"` // 0 for the minimum, 100 for the maximum
 	Value      float64 `json:"value"`      // ns
-	Supported  bool    `json:"supported"`  // n bounds this percentile
+	Supported  bool    `json:"supported"`  // n values can describe this percentile
 }
 
 // BrokerFigure is how long changes took to be served by one broker.

@@ -105,7 +105,7 @@ func medianOf(f *results.Figure) string {
 	case f.N == 0:
 		return fmt.Sprintf("none (%d invalid)", f.Invalid)
 	}
-	return fmt.Sprintf("%s (n %d)", results.FormatValue(f.Median, f.Unit), f.N)
+	return fmt.Sprintf("%s (n %s)", results.FormatValue(f.Median, f.Unit), countOf(f))
 }
 
 // ratioOf writes how a side's headline compares; ~ where no difference is

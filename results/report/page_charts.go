@@ -227,9 +227,9 @@ const maxCurvePoints = 6
 func (rep *Report) percentileSection() section {
 	s := section{
 		ID: "percentiles", Title: "Latency by percentile",
-		Intro: "How slow the slowest are: the further right, the rarer. Lines are dotted where the number of values does not bound the percentile any more; they end at the maximum.",
+		Intro: "How slow the slowest are: the further right, the rarer. They describe the values that were measured, which within a trial depend on each other. Lines are dotted where there are too few values to describe the percentile; they end at the maximum.",
 	}
-	t := &dataTable{Caption: "Percentiles that n supports", Head: []string{"metric", rep.pointHeader(), "side", "n", "min", "median", "p90", "p95", "p99", "p99.9", "max"}, Numbers: 3}
+	t := &dataTable{Caption: "Percentiles that n supports", Head: []string{"metric", rep.pointHeader(), "side", "n/repeats", "min", "median", "p90", "p95", "p99", "p99.9", "max"}, Numbers: 3}
 	f := &figure{ID: "percentile-curves", Title: "Headlines", Table: t}
 	for _, bl := range rep.blocks() {
 		phase := bl.metric.Headline
@@ -243,7 +243,7 @@ func (rep *Report) percentileSection() section {
 				if !r.headline || fig == nil || !fig.Histogram {
 					continue
 				}
-				cells := []string{rep.phaseTitle(bl, phase), r.point, rep.Sides[i], fmt.Sprint(fig.N), results.FormatValue(fig.Min, fig.Unit), results.FormatValue(fig.Median, fig.Unit)}
+				cells := []string{rep.phaseTitle(bl, phase), r.point, rep.Sides[i], countOf(fig), results.FormatValue(fig.Min, fig.Unit), results.FormatValue(fig.Median, fig.Unit)}
 				for _, p := range []results.Stat{"p90", "p95", "p99", "p99.9"} {
 					text := "–"
 					if v, ok := fig.Value(p); ok {

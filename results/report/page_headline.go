@@ -53,7 +53,7 @@ func (rep *Report) lead() (sentence, note string) {
 			f := bl.rows[i].cells[0]
 			if bl.rows[i].headline && f != nil && f.N > 0 {
 				return fmt.Sprintf("At %s, %s: %s.", rep.pointName(bl.rows[i].point), nounOf(bl.metric.Name), results.FormatValue(f.Median, f.Unit)),
-					fmt.Sprintf("Median of %s on %s, from %s to %s.", plural(int(f.N), "value", "values"), rep.Sides[0], results.FormatValue(f.Min, f.Unit), results.FormatValue(f.Max, f.Unit))
+					fmt.Sprintf("Median of %s%s on %s, from %s to %s.", plural(int(f.N), "value", "values"), ofRepeats(f), rep.Sides[0], results.FormatValue(f.Min, f.Unit), results.FormatValue(f.Max, f.Unit))
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (rep *Report) resourceSection() section {
 
 // figureSection has every number of every phase.
 func (rep *Report) figureSection() section {
-	s := section{ID: "figures", Title: "All figures", Intro: "n valid trials or values, their minimum, median and maximum. Headlines stand out."}
+	s := section{ID: "figures", Title: "All figures", Intro: "n valid trials, or values and the repeats that gave them, their minimum, median and maximum. Headlines stand out."}
 	for _, bl := range rep.blocks() {
 		parts := []part{{Table: rep.blockView(bl)}}
 		var terms [][2]string
@@ -61,7 +61,7 @@ func (rep *Report) blockView(bl block) *dataTable {
 	withCI := bl.hasCI()
 	t := &dataTable{Caption: upper(bl.metric.Doc), Head: []string{"phase", rep.pointHeader()}, Numbers: 2, Groups: []group{{Span: 2}}}
 	for i, s := range rep.Sides {
-		head := []string{"n", "min", "median", "max"}
+		head := []string{bl.numberHeader(), "min", "median", "max"}
 		if withCI {
 			head = append(head, "95% of median")
 		}
@@ -249,7 +249,7 @@ func (rep *Report) methodSection() section {
 		"All stamps are of one clock, CLOCK_MONOTONIC of the machine that measures.",
 		"A latency starts at the intended time of its operation: load is sent in an open loop, and a late operation counts from when it was due.",
 		"A trial is one injected event. Invalid trials broke a rule fixed beforehand; they are listed and are in no figure. A run is valid only where every cell is.",
-		"Medians and their 95 % intervals are order statistics; percentiles are shown only where n bounds them. Histograms of repeats are merged, percentiles are never averaged.",
+		"Medians and their 95 % intervals are order statistics over trials; where a trial has many values, over the medians of repeats, since only these are independent: six are needed. Percentiles are shown where n values can describe them; of many values a trial they describe what was measured and bound nothing. Histograms of repeats are merged, percentiles are never averaged.",
 		"Headlines are compared by the Mann-Whitney test, corrected after Holm over the headlines of one point, with the Hodges-Lehmann ratio and its interval. A difference is shown where both agree at 5 %.",
 		"Where a trial has many values (propagation, unavailability), they depend on each other: compared are the medians of repeats, one value each. Two runs may still differ by more than the clusters of one: interleaved pairs (kbench ab) measure that.",
 	}

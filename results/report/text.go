@@ -39,7 +39,7 @@ func (rep *Report) Text() string {
 func (rep *Report) headline() string {
 	m := rep.Run
 	e := m.Environment
-	return results.OneLine(fmt.Sprintf("%s: %s. Run %s on %s, %d cores, %d MB, %s, %s provider, kbench %s. Figures: n valid trials, their minimum, median and maximum.",
+	return results.OneLine(fmt.Sprintf("%s: %s. Run %s on %s, %d cores, %d MB, %s, %s provider, kbench %s. Figures: n valid trials (values/repeats where a trial gives many), their minimum, median and maximum.",
 		m.Name, strings.ToUpper(string(m.Verdict)), m.Started.UTC().Format(time.DateOnly), e.CPU, e.Cores, e.MemoryMB, e.FileSystem, m.Provider, rep.tool()))
 }
 
@@ -72,11 +72,11 @@ func newTable() table.Writer {
 // dashes; invalid trials stand behind n.
 func (rep *Report) blockTable(bl block, st tableStyle) table.Writer {
 	t := newTable()
-	withCI := bl.hasCI()
+	withCI, n := bl.hasCI(), bl.numberHeader()
 	head := table.Row{"phase", rep.pointHeader()}
 	for _, s := range rep.Sides {
 		s = st.text(s)
-		head = append(head, s+" n", "min", "median", "max")
+		head = append(head, s+" "+n, "min", "median", "max")
 		if withCI {
 			head = append(head, "95% of median")
 		}
