@@ -2,11 +2,13 @@ package results
 
 import "strings"
 
-// OneLine keeps foreign text from moving a cursor or breaking a line: control
-// characters and line separators become spaces.
+// OneLine keeps foreign text from moving a cursor, breaking a line or turning
+// what follows around: control characters, line separators and the marks that
+// override the direction of writing become spaces.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 {
+		switch {
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
 			return ' '
 		}
 		return r

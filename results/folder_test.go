@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 var started = time.Date(2026, 11, 29, 17, 0, 0, 0, time.UTC)
@@ -231,6 +234,24 @@ func TestBrokenFolders(t *testing.T) {
 		"NaN of same length": {edit("trials.csv", replace(",3000000,", ",    NaN,")), "trials.csv is damaged: line 2"},
 		"outside":            {edit(manifestName, replace(`"name": "events.jsonl"`, `"name": "../../etc/passwd"`)), "lies outside"},
 		"unknown cell":       {edit(manifestName, replace(`"id": "zk.base.partitions-1k"`, `"id": "other"`)), "which the manifest does not list"},
+		"a pipe": {func(d string) error {
+			return errors.Join(os.Remove(filepath.Join(d, manifestName)), unix.Mkfifo(filepath.Join(d, manifestName), 0o644))
+		}, "no regular file"},
+		"nameless cell":       {edit(manifestName, replace(`"id": "zk.base.partitions-1k"`, `"id": ""`)), "cell 1 of 1 has no id"},
+		"negative partitions": {edit(manifestName, replace(`"partitions": 1`, `"partitions": -1`)), "partitions"},
+		"a cell twice": {edit(manifestName, func(b []byte) []byte {
+			var m map[string]any
+			if err := json.Unmarshal(b, &m); err != nil {
+				t.Fatal(err)
+			}
+			cells := m["cells"].([]any)
+			m["cells"] = append(cells, cells[0])
+			b, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}), "is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := writeRun(t, t.TempDir())

@@ -81,7 +81,12 @@ func findRun(path string) (string, error) {
 }
 
 func readManifest(dir string) (Manifest, error) {
-	f, err := os.Open(filepath.Join(dir, manifestName))
+	path := filepath.Join(dir, manifestName)
+	// Opening a pipe would wait for somebody to write into it.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return Manifest{}, fmt.Errorf("%s is no regular file", manifestName)
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -115,7 +120,27 @@ func readManifest(dir string) (Manifest, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return Manifest{}, fmt.Errorf("%s is damaged: %w", manifestName, err)
 	}
+	if err := checkCells(m.Cells); err != nil {
+		return Manifest{}, fmt.Errorf("%s is damaged: %w", manifestName, err)
+	}
 	return m, nil
+}
+
+// checkCells finds what no run writes, and what would be counted twice.
+func checkCells(cells []Cell) error {
+	seen := make(map[string]bool, len(cells))
+	for i, c := range cells {
+		switch {
+		case c.ID == "":
+			return fmt.Errorf("cell %d of %d has no id", i+1, len(cells))
+		case seen[c.ID]:
+			return fmt.Errorf("cell %q is there twice", c.ID)
+		case c.Partitions < 0:
+			return fmt.Errorf("cell %q has %d partitions", c.ID, c.Partitions)
+		}
+		seen[c.ID] = true
+	}
+	return nil
 }
 
 // checkFiles finds files that are missing or of another size.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -40,9 +41,12 @@ RUN is a run folder; a folder of run folders means its latest.`,
 			if !cmd.Flags().Changed("format") {
 				return reportAll(cmd, r, out)
 			}
+			if cmd.Flags().Changed("out") {
+				return badInput(errors.New("--format prints one form to stdout and --out writes files: give one of them"))
+			}
 			b, err := reportForm(r, format)
 			if err != nil {
-				return err
+				return badInput(err)
 			}
 			_, err = cmd.OutOrStdout().Write(b)
 			return err
@@ -62,11 +66,11 @@ func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
 	} else {
 		out = r.Dir
 	}
-	if err := report.Write(r, out); err != nil {
-		return err
-	}
 	b, err := reportForm(r, "text")
 	if err != nil {
+		return badInput(err)
+	}
+	if err := report.Write(r, out); err != nil {
 		return err
 	}
 	if _, err := cmd.OutOrStdout().Write(b); err != nil {

@@ -129,6 +129,7 @@ func (b *builder) checkConditions() error {
 	}
 	type pair struct{ a, b *results.Cell }
 	checked := map[pair]bool{}
+	known := map[string]bool{} // paths that could differ
 	var refused []Difference
 	for _, row := range b.order {
 		var first *measured
@@ -146,13 +147,34 @@ func (b *builder) checkConditions() error {
 				checked[p] = true
 			}
 			names := [2]string{b.sideName(first), b.sideName(m)}
-			ok, no := differences(of(first), of(m), first.cell.Target == m.cell.Target, names, b.ignore)
+			one, other := of(first), of(m)
+			for _, c := range []conditions{one, other} {
+				for path := range c.values {
+					known[path] = true
+				}
+			}
+			ok, no := differences(one, other, first.cell.Target == m.cell.Target, names, b.ignore)
 			b.out.Differences = merge(b.out.Differences, ok)
 			refused = merge(refused, no)
 		}
 	}
 	if len(refused) > 0 {
 		return &IncomparableError{refused}
+	}
+	return checkIgnored(b.ignore, known)
+}
+
+// checkIgnored refuses a path that names nothing: it would look as if it had
+// worked.
+func checkIgnored(ignore []string, known map[string]bool) error {
+	for _, p := range ignore {
+		found := false
+		for path := range known {
+			found = found || ignored([]string{p}, path)
+		}
+		if !found && len(known) > 0 {
+			return fmt.Errorf("--ignore %s: no setting and no field of the environment has this path; `kbench list` shows those of settings", p)
+		}
 	}
 	return nil
 }

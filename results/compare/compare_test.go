@@ -300,6 +300,9 @@ func TestForms(t *testing.T) {
 	if _, err := New(runs(a, b), Options{}); err == nil {
 		t.Error("another kernel was not refused")
 	}
+	if _, err := New(runs(a, b), Options{Ignore: []string{"environment.kernel", "no.such.path"}}); err == nil || !strings.Contains(err.Error(), "no.such.path") {
+		t.Errorf("a path that names nothing is ignored in silence: %v", err)
+	}
 	c := mustCompare(t, runs(a, b), Options{Ignore: []string{"environment.kernel"}})
 	j, err := c.JSON()
 	if err != nil {
