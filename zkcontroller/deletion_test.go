@@ -1,6 +1,8 @@
 package zkcontroller
 
 import (
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -57,4 +59,36 @@ func TestDeletionWaitsForBroker(t *testing.T) {
 	c.eventually("t is gone", func() bool {
 		return len(left()) == 0 && !c.zk.Do(t.Context(), zk.Exists(zk.TopicPath("t"))).Exists
 	})
+}
+
+// A controller that dies while it removes a topic leaves what the next one finds
+// by the topic's znode: the configuration has to go before it.
+func TestTopicGoesAfterItsConfiguration(t *testing.T) {
+	c := newCluster(t)
+	b := c.start(1, true)
+	c.create("t", []int32{1})
+	paths := []string{zk.EntityConfigPath(zk.TopicConfigs, "t"), zk.TopicPath("t")}
+	c.put(zk.Set(paths[0], zk.EncodeConfig(map[string]string{"retention.ms": "1"}), zk.AnyVersion))
+	var mu sync.Mutex
+	var gone []string
+	s := c.connect(zk.Config{OnEvent: func(e zk.Event) {
+		if e.Kind == zk.NodeDeleted {
+			mu.Lock()
+			defer mu.Unlock()
+			gone = append(gone, e.Path)
+		}
+	}})
+	for _, path := range paths {
+		s.Watch(path)
+		if r := s.Do(t.Context(), zk.Exists(path)); r.Err != nil || !r.Exists {
+			t.Fatalf("%s: %+v", path, r)
+		}
+	}
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.TimeoutMillis, req.TopicNames = 15000, []string{"t"}
+	c.ask(b, req, 5)
+	c.eventually("both are gone", func() bool { mu.Lock(); defer mu.Unlock(); return len(gone) == 2 })
+	if !slices.Equal(gone, paths) {
+		t.Errorf("gone in this order: %v, want %v", gone, paths)
+	}
 }

@@ -118,7 +118,9 @@ func (s *store) remove(ctx context.Context, n int, path func(i int) string) erro
 }
 
 // removeTopics deletes level by level, the request for the deletion last, so
-// that a controller that takes over goes on with it.
+// that a controller that takes over goes on with it. The configuration goes
+// before the topic, by which that controller finds it; Kafka removes it after,
+// and may leave it behind.
 func (s *store) removeTopics(ctx context.Context, b *machine.RemoveTopics) error {
 	for _, t := range b.Topics {
 		s.session.Unwatch(zk.TopicPath(t))
@@ -147,8 +149,8 @@ func (s *store) removeTopics(ctx context.Context, b *machine.RemoveTopics) error
 		{len(nodes), func(i int) string { return nodes[i] + "/state" }},
 		{len(nodes), func(i int) string { return nodes[i] }},
 		{len(b.Topics), func(i int) string { return zk.PartitionsPath(b.Topics[i]) }},
-		{len(b.Topics), func(i int) string { return zk.TopicPath(b.Topics[i]) }},
 		{len(b.Topics), func(i int) string { return zk.EntityConfigPath(zk.TopicConfigs, b.Topics[i]) }},
+		{len(b.Topics), func(i int) string { return zk.TopicPath(b.Topics[i]) }},
 		{len(b.Topics), func(i int) string { return zk.DeleteTopicPath(b.Topics[i]) }},
 	} {
 		if err := s.remove(ctx, level.n, level.path); err != nil {
