@@ -165,3 +165,23 @@ func TestCloseLeavesNoAgent(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 }
+
+// TestDelayOfContainers requires that a delay is there, or refused with the
+// reason: not every kernel can.
+func TestDelayOfContainers(t *testing.T) {
+	p := newProvider(t)
+	n, _ := launch(t, p, "a")
+	m, _ := launch(t, p, "b")
+	from, to := agentOf(t, n), agentOf(t, m)
+	const delay = 100 * time.Millisecond
+	err := from.Set(within(t, time.Minute), []netfault.Fault{{Kind: netfault.Delay, Delay: delay}})
+	took, reached := from.Reach(t.Context(), to.Here(), 5*time.Second)
+	switch {
+	case reached != nil:
+		t.Error(reached)
+	case err == nil && took < delay:
+		t.Errorf("connecting takes %v under a delay of %v", took, delay)
+	case err != nil && !strings.Contains(err.Error(), "sch_netem"):
+		t.Errorf("refused without the reason: %v", err)
+	}
+}
