@@ -78,13 +78,16 @@ func New(cfg Config) (*Controller, error) {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if c.m, err = machine.New(cfg.Machine); err != nil {
-		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
-	}
 	rc := cfg.Raft
 	rc.Listener = &listener{c}
 	if c.client, err = raftclient.New(rc); err != nil {
 		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
+	}
+	if err = c.bootstrap(); err == nil {
+		c.m, err = machine.New(c.cfg.Machine)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err), c.client.Close())
 	}
 	c.snapshots = newSnapshots(c.now())
 	c.authorizer.cfg, c.registrar = cfg.Authorizer, newRegistrar(c)

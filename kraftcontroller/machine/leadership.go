@@ -42,19 +42,27 @@ func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 		records = append(records, &metadata.AbortTransactionRecord{Reason: &reason})
 	}
 	if head.visible().FeatureLevel(metadata.MetadataVersionFeature) == 0 {
-		first := m.cfg.Bootstrap
-		if first == nil {
-			first = []metadata.Record{&metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}}
-		}
+		first := m.bootstrapRecords()
 		if m.cfg.MetadataVersion.HasTransactions() {
 			name := "Bootstrap records"
 			records = append(records, &metadata.BeginTransactionRecord{Name: &name})
-			records = append(append(records, first...), &metadata.EndTransactionRecord{})
-		} else {
-			records = append(records, first...)
+			first = append(first, &metadata.EndTransactionRecord{})
 		}
+		records = append(records, first...)
 	}
 	return slices.Values(records)
+}
+
+// bootstrapRecords are those of an empty log: its levels and what else its
+// directory was formatted with.
+func (m *Machine) bootstrapRecords() []metadata.Record {
+	for _, r := range m.cfg.Bootstrap {
+		if f, ok := r.(*metadata.FeatureLevelRecord); ok && f.Name == metadata.MetadataVersionFeature {
+			return slices.Clone(m.cfg.Bootstrap)
+		}
+	}
+	level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}
+	return append([]metadata.Record{level}, m.cfg.Bootstrap...)
 }
 
 // renounce fails all that waits and undoes what is not committed.
@@ -129,6 +137,9 @@ func (m *Machine) load(in Snapshot) error {
 			return fmt.Errorf("machine: snapshot at %d: %w", in.EndOffset, err)
 		}
 		r, _, err := metadata.ReadRecord(value)
+		if level, ok := r.(*metadata.FeatureLevelRecord); err == nil && ok {
+			err = supportedLevel(level)
+		}
 		if err == nil {
 			err = delta.Replay(r)
 		}

@@ -168,6 +168,15 @@ func (c *Client) persisted() (raft.Persisted, error) {
 	return p, nil
 }
 
+// Bootstrap gives the metadata records that the data directory was formatted
+// with, encoded; none where no tool did.
+func (c *Client) Bootstrap() ([][]byte, error) {
+	if c.dir == nil {
+		return nil, nil
+	}
+	return c.dir.Bootstrap()
+}
+
 // Append adds values, encoded metadata records, as records of one batch in the
 // epoch that this node leads, and gives the last one's offset at once: they are
 // neither written nor committed yet. It fails with NOT_LEADER_OR_FOLLOWER when
