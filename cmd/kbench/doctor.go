@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kbench/harness/docker"
+	"kbench/harness/netfault"
+	"kbench/harness/netfault/agent"
 	"kbench/harness/netns"
 	"kbench/harness/zookeeper"
 	"kbench/results"
@@ -186,6 +188,11 @@ func examineRights() finding {
 		return f
 	}
 	f.value += ", network namespaces can be made: links between processes can be cut"
+	delay := []netfault.Fault{{Kind: netfault.Delay, Delay: time.Millisecond}}
+	if err := netns.Try(func() error { return agent.Check(delay) }); err != nil {
+		f.state, f.value = "warn", f.value+", not be slow"
+		f.cure = "network.delay is refused: " + err.Error()
+	}
 	return f
 }
 
