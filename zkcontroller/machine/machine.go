@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"kbench/kafka"
@@ -18,13 +19,14 @@ type Machine struct {
 	calls  waiting
 	flow   *flow // not nil while a Batch is out
 	out    []Effect
-	stamp  uint32 // of the request batch being gathered
+	stamp  uint32                      // of the request batch being gathered
+	open   map[kafka.BrokerID]struct{} // brokers with a queue of requests
 }
 
 // New makes a machine that is not controller.
 func New(cfg Config) *Machine {
 	cfg.setDefaults()
-	m := &Machine{cfg: cfg}
+	m := &Machine{cfg: cfg, open: map[kafka.BrokerID]struct{}{}}
 	m.reset()
 	return m
 }
@@ -75,7 +77,15 @@ func (m *Machine) Step(in Input) []Effect {
 	return out
 }
 
-func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
+func (m *Machine) emit(e Effect) {
+	switch e := e.(type) {
+	case *AddBroker:
+		m.open[e.Broker.ID] = struct{}{}
+	case *RemoveBroker:
+		delete(m.open, e.Broker)
+	}
+	m.out = append(m.out, e)
+}
 
 func (m *Machine) note(format string, args ...any) {
 	m.emit(&Note{Text: fmt.Sprintf(format, args...)})
@@ -144,8 +154,8 @@ func (m *Machine) resign() {
 	for _, id := range slices.Sorted(m.calls.ids()) {
 		m.emit(&Reply{Call: id, Final: true, Body: m.calls.refusal(id)})
 	}
-	for _, b := range m.ctx.registered() {
-		m.emit(&RemoveBroker{Broker: b.ID})
+	for _, id := range slices.Sorted(maps.Keys(m.open)) {
+		m.emit(&RemoveBroker{Broker: id})
 	}
 	if m.epoch > 0 {
 		m.emit(&Moment{Kind: Resigned, Epoch: m.epoch})
