@@ -7,7 +7,6 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
-	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raftclient"
@@ -85,9 +84,6 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 	case n.snapshot != nil:
 		id := n.snapshot.ID()
 		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: snapshotValues(n.snapshot)})
-		if err == nil {
-			err = c.checkFeatures(id.EndOffset - 1)
-		}
 		c.next = id.EndOffset
 		c.snapshots.loaded(c.now())
 		n.done <- err
@@ -103,26 +99,12 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 				return err
 			}
 		}
-		if err := c.checkFeatures(b.EndOffset() - 1); err != nil {
-			return err
-		}
 		c.next = b.EndOffset()
 		c.counters.timestamp.Store(b.Timestamp)
 		c.snapshots.grew(int64(b.SizeBytes))
 		c.maybeSnapshot(ctx, b)
 	}
 	return nil
-}
-
-// checkFeatures refuses a log that a newer controller wrote: its records may
-// mean what this one does not know.
-func (c *Controller) checkFeatures(last kafka.Offset) error {
-	level := metadata.MetadataVersion(c.m.Image().FeatureLevel(metadata.MetadataVersionFeature))
-	if level == 0 || (level >= metadata.OldestMetadataVersion && level <= metadata.NewestMetadataVersion) {
-		return nil
-	}
-	return fmt.Errorf("the log up to offset %d sets feature %s to level %d, %d to %d are supported: run a version that knows it on this directory", last,
-		metadata.MetadataVersionFeature, level, metadata.OldestMetadataVersion, metadata.NewestMetadataVersion)
 }
 
 func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndEpoch) error {

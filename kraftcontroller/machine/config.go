@@ -54,8 +54,9 @@ type Config struct {
 	// UncleanElectionInterval is the time between looks for partitions
 	// without a leader whose topic allows unclean election; 0 never looks.
 	UncleanElectionInterval time.Duration
-	// Bootstrap are the records that an empty log is given, metadata.version among
-	// them; nil: that of MetadataVersion alone.
+	// Bootstrap are the records that an empty log is given; without a level of
+	// metadata.version among them that of MetadataVersion goes first. They must
+	// not be changed afterwards.
 	Bootstrap []metadata.Record
 	// MetadataVersion is the level that an empty log is given.
 	MetadataVersion metadata.MetadataVersion

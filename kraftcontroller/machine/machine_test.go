@@ -53,6 +53,18 @@ func TestStepRefuses(t *testing.T) {
 			[]Input{Committed{Values: [][]byte{noop, broker, value(&metadata.UnregisterBrokerRecord{BrokerID: 3, BrokerEpoch: 2})}}},
 			"record at offset 2, *metadata.UnregisterBrokerRecord: unregister broker 3: the record's epoch 2 is not that of its registration, 1",
 		},
+		{
+			"a level that is not known (case RP-55)",
+			[]Input{Committed{Values: [][]byte{noop, value(&metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: 99})}}},
+			"record at offset 1: feature metadata.version is set to level 99, 7 to 33 are supported: run a version that knows it",
+		},
+		{
+			"a level in a snapshot of a feature that is not known",
+			[]Input{Snapshot{EndOffset: 5, Values: func(yield func([]byte, error) bool) {
+				yield(value(&metadata.FeatureLevelRecord{Name: "nonsense", FeatureLevel: 1}), nil)
+			}}},
+			"snapshot at 5, data record 0: feature nonsense is set to level 1",
+		},
 		{"an end without a begin", []Input{Committed{Values: [][]byte{value(&metadata.EndTransactionRecord{})}}}, "ends that did not begin"},
 		{"an abort without a begin", []Input{Committed{Values: [][]byte{value(&metadata.AbortTransactionRecord{})}}}, "aborted that did not begin"},
 		{
@@ -87,6 +99,29 @@ func TestStepRefuses(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// An empty log begins with what its directory was formatted with.
+func TestBootstrap(t *testing.T) {
+	user := metadata.ScramCredential{User: "ann", Mechanism: 1}.Record()
+	level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(metadata.V4_4_IV2)}
+	elr := &metadata.FeatureLevelRecord{Name: metadata.ELRVersionFeature, FeatureLevel: 1}
+	for _, c := range []struct {
+		bootstrap []metadata.Record
+		want      int16
+	}{
+		{[]metadata.Record{level, elr, user}, int16(metadata.V4_4_IV2)},
+		{[]metadata.Record{user}, int16(metadata.V4_4_IV2)},
+	} {
+		w := newWorld(Config{MetadataVersion: metadata.V4_4_IV2, Bootstrap: c.bootstrap})
+		w.lead(1)
+		w.commitAll()
+		image := w.m.Image()
+		_, known := image.Access().Scram("ann", 1)
+		if w.err != nil || image.FeatureLevel(metadata.MetadataVersionFeature) != c.want || !known || image.FeatureLevel(metadata.ELRVersionFeature) != int16(min(len(c.bootstrap)-1, 1)) {
+			t.Errorf("%v, user known=%v: %v", image.FeatureLevel(metadata.MetadataVersionFeature), known, w.err)
+		}
 	}
 }
 

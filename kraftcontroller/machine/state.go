@@ -86,6 +86,10 @@ func (s *state) replay(from point, base kafka.Offset, epoch kafka.LeaderEpoch, n
 			delta, before = metadata.NewDelta(before), nil
 		case *metadata.RegisterBrokerRecord:
 			s.registered[r.BrokerID] = offset
+		case *metadata.FeatureLevelRecord:
+			if err := supportedLevel(r); err != nil {
+				return from, fmt.Errorf("record at offset %d: %w", offset, err)
+			}
 		case *metadata.PartitionChangeRecord:
 			if r.Leader >= 0 && r.LeaderRecoveryState == kafka.Recovering {
 				s.unclean++
@@ -97,6 +101,17 @@ func (s *state) replay(from point, base kafka.Offset, epoch kafka.LeaderEpoch, n
 	}
 	last := base + kafka.Offset(n) - 1
 	return point{last, delta.Apply(last, int32(epoch)), before}, nil
+}
+
+// supportedLevel refuses a feature level that a newer controller finalized: the
+// records behind it may mean what this one does not know.
+func supportedLevel(r *metadata.FeatureLevelRecord) error {
+	known := metadata.SupportedFeatures()[r.Name]
+	if r.FeatureLevel == 0 || r.FeatureLevel >= known.Min && r.FeatureLevel <= known.Max {
+		return nil
+	}
+	return fmt.Errorf("feature %s is set to level %d, %d to %d are supported: run a version that knows it on this directory",
+		r.Name, r.FeatureLevel, known.Min, known.Max)
 }
 
 // skipTo counts the offsets up to last, which are control records, as an
