@@ -40,6 +40,9 @@ func (m *Machine) brokerChange(f *flow) error {
 		}
 	}
 	m.channels(born, bounced, dead)
+	for _, id := range dead { // no election on the way may choose one of them
+		m.ctx.removeBroker(id)
+	}
 	if err := m.brokersUp(f, born); err != nil {
 		return err
 	}
