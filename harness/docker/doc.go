@@ -10,6 +10,10 @@
 // bridge; no port is published, so nothing goes through docker-proxy. Data is
 // in a volume for each node, on the engine's disk.
 //
+// Faults of the network are made by a sidecar of the node image in the network of
+// a node's container, with NET_ADMIN and no other capability. It is started by
+// the first use and ends with its input, that is with kbench.
+//
 // Containers, networks and volumes carry the labels kbench.run, kbench.host,
 // kbench.pid and kbench.started; Sweep removes those whose owner is gone.
 // Testcontainers' own reaper is switched off: its image would have to be pulled.
