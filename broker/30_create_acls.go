@@ -10,6 +10,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
@@ -40,15 +41,16 @@ func answerOf(err error) (int16, *string) {
 func (p *zkPlane) handleCreateACLs(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
 	req := r.Body.(*kmsg.CreateACLsRequest)
 	resp := req.ResponseKind().(*kmsg.CreateACLsResponse)
-	errs := make([]error, len(req.Creations))
+	errs, bindings := make([]error, len(req.Creations)), make([]access.Binding, len(req.Creations))
 	byResource := map[zk.ACLResource][]int{}
 	var order []zk.ACLResource
 	for i := range req.Creations {
-		b := createdBinding(&req.Creations[i])
-		if err := b.Validate(); err != nil {
-			errs[i] = fmt.Errorf("%w: %w", err, kafka.InvalidRequest)
+		b, err := admin.Binding(&req.Creations[i])
+		if err != nil {
+			errs[i] = err
 			continue
 		}
+		bindings[i] = b
 		res := resourceOf(b)
 		if _, seen := byResource[res]; !seen {
 			order = append(order, res)
@@ -58,7 +60,7 @@ func (p *zkPlane) handleCreateACLs(ctx context.Context, r *wire.Request) (kmsg.R
 	for _, res := range order {
 		var add []access.Binding
 		for _, i := range byResource[res] {
-			add = append(add, createdBinding(&req.Creations[i]))
+			add = append(add, bindings[i])
 		}
 		if err := p.addACLs(ctx, res, add); err != nil {
 			for _, i := range byResource[res] {
@@ -72,13 +74,6 @@ func (p *zkPlane) handleCreateACLs(ctx context.Context, r *wire.Request) (kmsg.R
 		resp.Results = append(resp.Results, x)
 	}
 	return resp, nil
-}
-
-func createdBinding(c *kmsg.CreateACLsRequestCreation) access.Binding {
-	return access.Binding{
-		ResourceType: access.ResourceType(c.ResourceType), ResourceName: c.ResourceName, PatternType: access.PatternType(c.ResourcePatternType),
-		Principal: c.Principal, Host: c.Host, Operation: access.Operation(c.Operation), Permission: access.Permission(c.PermissionType),
-	}
 }
 
 func resourceOf(b access.Binding) zk.ACLResource {

@@ -2,13 +2,12 @@ package broker
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
@@ -19,31 +18,22 @@ func (p *zkPlane) handleDeleteACLs(ctx context.Context, r *wire.Request) (kmsg.R
 	resp := req.ResponseKind().(*kmsg.DeleteACLsResponse)
 	for i := range req.Filters {
 		x := kmsg.NewDeleteACLsResponseResult()
-		removed, err := p.deleteACLs(ctx, deletionFilter(&req.Filters[i]))
+		removed, err := p.deleteACLs(ctx, &req.Filters[i])
 		x.ErrorCode, x.ErrorMessage = answerOf(err)
 		for _, b := range removed {
-			m := kmsg.NewDeleteACLsResponseResultMatchingACL()
-			m.ResourceType, m.ResourceName, m.ResourcePatternType = kmsg.ACLResourceType(b.ResourceType), b.ResourceName, kmsg.ACLResourcePatternType(b.PatternType)
-			m.Principal, m.Host, m.Operation, m.PermissionType = b.Principal, b.Host, kmsg.ACLOperation(b.Operation), kmsg.ACLPermissionType(b.Permission)
-			x.MatchingACLs = append(x.MatchingACLs, m)
+			x.MatchingACLs = append(x.MatchingACLs, admin.DeletedACL(b))
 		}
 		resp.Results = append(resp.Results, x)
 	}
 	return resp, nil
 }
 
-func deletionFilter(f *kmsg.DeleteACLsRequestFilter) access.Filter {
-	return access.Filter{
-		ResourceType: access.ResourceType(f.ResourceType), ResourceName: f.ResourceName, PatternType: access.PatternType(f.ResourcePatternType),
-		Principal: f.Principal, Host: f.Host, Operation: access.Operation(f.Operation), Permission: access.Permission(f.PermissionType),
-	}
-}
-
 // deleteACLs gives the bindings that it removed, of the resources that this
 // broker knows.
-func (p *zkPlane) deleteACLs(ctx context.Context, f access.Filter) ([]access.Binding, error) {
-	if err := f.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, kafka.InvalidRequest)
+func (p *zkPlane) deleteACLs(ctx context.Context, wanted *kmsg.DeleteACLsRequestFilter) ([]access.Binding, error) {
+	f, err := admin.DeletionFilter(wanted)
+	if err != nil {
+		return nil, err
 	}
 	s, err := p.live()
 	if err != nil {
@@ -78,6 +68,6 @@ func (p *zkPlane) deleteACLs(ctx context.Context, f access.Filter) ([]access.Bin
 		}
 		removed = append(removed, gone...)
 	}
-	slices.SortFunc(removed, compareBindings)
+	slices.SortFunc(removed, admin.CompareBindings)
 	return removed, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
@@ -20,8 +21,8 @@ func (p *zkPlane) handleCreateDelegationToken(ctx context.Context, r *wire.Reque
 	if req.OwnerPrincipalType != nil && req.OwnerPrincipalName != nil && *req.OwnerPrincipalName != "" {
 		owner = *req.OwnerPrincipalType + ":" + *req.OwnerPrincipalName
 	}
-	resp.PrincipalType, resp.PrincipalName = splitPrincipal(owner)
-	resp.TokenRequesterPrincipalType, resp.TokenRequesterPrincipalName = splitPrincipal(r.Principal)
+	resp.PrincipalType, resp.PrincipalName = admin.SplitPrincipal(owner)
+	resp.TokenRequesterPrincipalType, resp.TokenRequesterPrincipalName = admin.SplitPrincipal(r.Principal)
 	resp.IssueTimestamp, resp.ExpiryTimestamp, resp.MaxTimestamp = -1, -1, -1
 	code := p.b.tokensAllowed(r.Principal)
 	var renewers []string
@@ -42,13 +43,13 @@ func (p *zkPlane) handleCreateDelegationToken(ctx context.Context, r *wire.Reque
 	}
 	id := randomUUID()
 	now := p.b.cfg.Now().UnixMilli()
-	life := tokenMaxLifetime.Milliseconds()
+	life := admin.TokenMaxLifetime.Milliseconds()
 	if req.MaxLifetimeMillis > 0 {
 		life = min(life, req.MaxLifetimeMillis)
 	}
 	t := zk.Token{
 		ID: base64.RawURLEncoding.EncodeToString(id[:]), Owner: owner, Requester: r.Principal, Renewers: renewers,
-		IssuedMs: now, MaxMs: now + life, ExpiresMs: min(now+life, now+tokenExpiry.Milliseconds()),
+		IssuedMs: now, MaxMs: now + life, ExpiresMs: min(now+life, now+admin.TokenExpiry.Milliseconds()),
 	}
 	if err := p.writeToken(ctx, s, t); err != nil {
 		resp.ErrorCode, _ = answerOf(err)

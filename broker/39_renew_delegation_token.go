@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
@@ -23,7 +24,7 @@ func (p *zkPlane) handleRenewDelegationToken(ctx context.Context, r *wire.Reques
 	}
 	life := req.RenewTimeMillis
 	if life < 0 {
-		life = tokenExpiry.Milliseconds()
+		life = admin.TokenExpiry.Milliseconds()
 	}
 	var err error
 	resp.ExpiryTimestamp, err = p.setExpiry(ctx, t, life)
@@ -40,9 +41,9 @@ func (b *Broker) heldToken(principal string, secret []byte) (*metadata.Delegatio
 	switch {
 	case !ok:
 		return nil, kafka.DelegationTokenNotFound
-	case !mayRenew(t, principal):
+	case !admin.MayRenew(t, principal):
 		return nil, kafka.DelegationTokenOwnerMismatch
-	case expired(t, b.cfg.Now().UnixMilli()):
+	case admin.TokenExpired(t, b.cfg.Now().UnixMilli()):
 		return nil, kafka.DelegationTokenExpired
 	}
 	return t, kafka.None

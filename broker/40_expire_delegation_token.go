@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 )
 
@@ -49,7 +50,7 @@ func (p *zkPlane) expireTokens(ctx context.Context) error {
 	}
 	now := p.b.cfg.Now().UnixMilli()
 	for t := range p.b.Image().Access().Tokens() {
-		if expired(t, now) {
+		if admin.TokenExpired(t, now) {
 			if err := p.removeToken(ctx, t.ID); err != nil {
 				return err
 			}

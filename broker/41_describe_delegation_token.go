@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 )
 
@@ -23,17 +24,17 @@ func (b *Broker) handleDescribeDelegationToken(_ context.Context, r *wire.Reques
 		wanted := req.Owners == nil || slices.ContainsFunc(req.Owners, func(o kmsg.DescribeDelegationTokenRequestOwner) bool {
 			return o.PrincipalType+":"+o.PrincipalName == t.Owner
 		})
-		if !wanted || expired(t, now) {
+		if !wanted || admin.TokenExpired(t, now) {
 			continue
 		}
 		d := kmsg.NewDescribeDelegationTokenResponseTokenDetail()
-		d.PrincipalType, d.PrincipalName = splitPrincipal(t.Owner)
-		d.TokenRequesterPrincipalType, d.TokenRequesterPrincipalName = splitPrincipal(t.Requester)
+		d.PrincipalType, d.PrincipalName = admin.SplitPrincipal(t.Owner)
+		d.TokenRequesterPrincipalType, d.TokenRequesterPrincipalName = admin.SplitPrincipal(t.Requester)
 		d.IssueTimestamp, d.ExpiryTimestamp, d.MaxTimestamp = t.IssuedMs, t.ExpiresMs, t.MaxMs
 		d.TokenID, d.HMAC = t.ID, b.tokenHMAC(t.ID)
 		for _, x := range t.Renewers {
 			w := kmsg.NewDescribeDelegationTokenResponseTokenDetailRenewer()
-			w.PrincipalType, w.PrincipalName = splitPrincipal(x)
+			w.PrincipalType, w.PrincipalName = admin.SplitPrincipal(x)
 			d.Renewers = append(d.Renewers, w)
 		}
 		resp.TokenDetails = append(resp.TokenDetails, d)

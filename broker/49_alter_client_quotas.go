@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 )
@@ -33,7 +34,7 @@ func (p *zkPlane) handleAlterClientQuotas(ctx context.Context, r *wire.Request) 
 }
 
 func (p *zkPlane) alterQuotas(ctx context.Context, e *kmsg.AlterClientQuotasRequestEntry, validateOnly bool) error {
-	entity, err := quotaEntity(e.Entity)
+	entity, err := admin.QuotaEntity(e.Entity)
 	if err != nil {
 		return err
 	}
@@ -61,40 +62,10 @@ func (p *zkPlane) alterQuotas(ctx context.Context, e *kmsg.AlterClientQuotasRequ
 	return p.loadEntity(ctx, s, path)
 }
 
-// quotaEntity checks whom quotas are asked for.
-func quotaEntity(parts []kmsg.AlterClientQuotasRequestEntryEntity) (metadata.QuotaEntity, error) {
-	var out []metadata.QuotaPart
-	seen := map[string]bool{}
-	for _, x := range parts {
-		switch {
-		case x.Type != "user" && x.Type != "client-id" && x.Type != "ip":
-			return nil, fmt.Errorf("unhandled client quota entity type %q: %w", x.Type, kafka.InvalidRequest)
-		case seen[x.Type]:
-			return nil, fmt.Errorf("entity type %s is there twice: %w", x.Type, kafka.InvalidRequest)
-		case x.Name != nil && *x.Name == "":
-			return nil, fmt.Errorf("empty %s is not supported: %w", x.Type, kafka.InvalidRequest)
-		}
-		seen[x.Type] = true
-		p := metadata.QuotaPart{Type: x.Type, Default: x.Name == nil}
-		if x.Name != nil {
-			p.Name = *x.Name
-		}
-		out = append(out, p)
-	}
-	switch {
-	case len(out) == 0:
-		return nil, fmt.Errorf("empty client quota entity: %w", kafka.InvalidRequest)
-	case seen["ip"] && len(out) > 1:
-		return nil, fmt.Errorf("an address cannot have quotas together with a user or client: %w", kafka.InvalidRequest)
-	}
-	return metadata.NewQuotaEntity(out), nil
-}
-
 // alterQuota makes one change to the configuration of an entity.
 func alterQuota(values map[string]string, entity metadata.QuotaEntity, op *kmsg.AlterClientQuotasRequestEntryOp) error {
-	whole, known := quotaKeys[op.Key]
-	if ofIP := op.Key == "connection_creation_rate"; !known || ofIP != (entity[0].Type == "ip") {
-		return fmt.Errorf("invalid configuration key %q: %w", op.Key, kafka.InvalidRequest)
+	if err := admin.QuotaKey(entity, op.Key); err != nil {
+		return err
 	}
 	if op.Remove {
 		delete(values, op.Key)
@@ -103,7 +74,7 @@ func alterQuota(values map[string]string, entity metadata.QuotaEntity, op *kmsg.
 	if math.IsNaN(op.Value) || math.IsInf(op.Value, 0) || op.Value < 0 {
 		return fmt.Errorf("%s is %v, it must be a number of at least 0: %w", op.Key, op.Value, kafka.InvalidRequest)
 	}
-	if !whole {
+	if !quotaKeys[op.Key] {
 		values[op.Key] = javaDouble(op.Value)
 		return nil
 	}

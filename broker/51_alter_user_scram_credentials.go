@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/admin"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
@@ -36,15 +36,13 @@ func (p *zkPlane) handleAlterUserSCRAMCredentials(ctx context.Context, r *wire.R
 		return c
 	}
 	seen := map[string]bool{}
-	check := func(c *scramChange, user string, mechanism int8) {
+	check := func(c *scramChange, user string, mechanism int8, err error) {
 		key := fmt.Sprintf("%d %s", mechanism, user)
 		switch {
-		case user == "":
-			c.err = fmt.Errorf("username must not be empty: %w", kafka.UnacceptableCredential)
-		case !access.Mechanism(mechanism).Known():
-			c.err = fmt.Errorf("unknown SCRAM mechanism %d: %w", mechanism, kafka.UnsupportedSaslMechanism)
+		case err != nil:
+			c.err = err
 		case seen[key]:
-			c.err = fmt.Errorf("a user credential cannot be altered twice in the same request: %w", kafka.DuplicateResource)
+			c.err = admin.ErrScramTwice
 		}
 		seen[key] = true
 	}
@@ -52,19 +50,13 @@ func (p *zkPlane) handleAlterUserSCRAMCredentials(ctx context.Context, r *wire.R
 		d := &req.Deletions[i]
 		c := of(d.Name)
 		c.deletions = append(c.deletions, d)
-		check(c, d.Name, d.Mechanism)
+		check(c, d.Name, d.Mechanism, admin.ScramDeletion(d))
 	}
 	for i := range req.Upsertions {
 		u := &req.Upsertions[i]
 		c := of(u.Name)
 		c.upsertions = append(c.upsertions, u)
-		check(c, u.Name, u.Mechanism)
-		switch {
-		case u.Iterations < access.MinIterations:
-			c.err = fmt.Errorf("too few iterations: %d, the least are %d: %w", u.Iterations, access.MinIterations, kafka.UnacceptableCredential)
-		case u.Iterations > access.MaxIterations:
-			c.err = fmt.Errorf("too many iterations: %d, the most are %d: %w", u.Iterations, access.MaxIterations, kafka.UnacceptableCredential)
-		}
+		check(c, u.Name, u.Mechanism, admin.ScramUpsertion(u))
 	}
 	for _, user := range order {
 		c := changes[user]
@@ -92,7 +84,7 @@ func (p *zkPlane) alterScram(ctx context.Context, user string, c *scramChange) e
 	for _, d := range c.deletions {
 		key := access.Mechanism(d.Mechanism).String()
 		if _, there := values[key]; !there {
-			return fmt.Errorf("attempt to delete a user credential that does not exist: %w", kafka.ResourceNotFound)
+			return admin.ErrScramMissing
 		}
 		delete(values, key)
 	}

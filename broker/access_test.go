@@ -303,7 +303,7 @@ func TestDelegationTokens(t *testing.T) {
 	if err != nil || token.ErrorCode != 0 || len(token.HMAC) != 64 || token.MaxTimestamp != began.Add(10*time.Minute).UnixMilli() || token.ExpiryTimestamp != token.MaxTimestamp {
 		t.Fatalf("%+v, %v", token, err)
 	}
-	if got, _ := p.handleCreateDelegationToken(t.Context(), as(anonymous, create)); kafka.ErrorCode(got.(*kmsg.CreateDelegationTokenResponse).ErrorCode) != kafka.DelegationTokenRequestNotAllowed {
+	if got, _ := p.handleCreateDelegationToken(t.Context(), as(access.Anonymous, create)); kafka.ErrorCode(got.(*kmsg.CreateDelegationTokenResponse).ErrorCode) != kafka.DelegationTokenRequestNotAllowed {
 		t.Errorf("a client that is not known: %+v", got)
 	}
 	other := r.brokers[2]

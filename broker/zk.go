@@ -11,6 +11,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/ibp"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
@@ -271,7 +272,7 @@ func (p *zkPlane) hold(ctx context.Context, s *zk.Session) {
 			p.b.log.Warn("changes in ZooKeeper not read", "reason", err)
 		}
 	}
-	tokens := time.NewTicker(tokenCheck)
+	tokens := time.NewTicker(admin.TokenCheck)
 	defer tokens.Stop()
 	for loaded := false; ; {
 		for _, q := range queues {
