@@ -1,6 +1,9 @@
 // Package raft is Kafka's pull-based Raft (KIP-595) as a pure state machine:
 // an input and the time go in, effects and the next deadline come out.
 //
+// The voters are static, those of the configuration, or dynamic, those of the
+// log, where they change one at a time (KIP-853).
+//
 // It owns the role of a node in the quorum (voter or observer; Unattached,
 // Prospective, Candidate, Leader, Resigned, Follower), the epoch, the vote,
 // the high watermark, the replication progress of the replicas, parked
@@ -60,4 +63,49 @@
 // change of role: since a Kafka server answers a connection's requests in
 // order and may park a Fetch, a driver uses one connection for Fetch and
 // FetchSnapshot and one for the rest.
+//
+// # What is tested where
+//
+// Each request, state, transition and error code of the machine, as the stories
+// in testdata print it, and the stories that show it. TestTable holds this to
+// the stories; internal/sim drives all of it at random.
+//
+//	Vote epoch=               machine/election quorum/failover
+//	Vote: NONE                machine/vote
+//	PreVote epoch=            machine/prevote
+//	BeginQuorumEpoch leader=  machine/leader quorum/failover
+//	EndQuorumEpoch leader=    machine/removevoter quorum/handover
+//	EndQuorumEpoch: NONE      machine/endquorum
+//	Fetch epoch=              machine/follower machine/leader machine/hwpush
+//	diverging=                machine/diverging
+//	FetchSnapshot             machine/snapshot quorum/snapshot
+//	DescribeQuorum:           machine/leader machine/addvoter
+//	AddRaftVoter              machine/addvoter machine/autojoin
+//	ApiVersions               machine/addvoter
+//	RemoveRaftVoter           machine/removevoter machine/autojoin
+//	UpdateRaftVoter           machine/updatevoter machine/upgrade
+//	upgrade:                  machine/upgrade
+//	kraft.version=1           machine/upgrade machine/dynamicstart
+//	role Unattached           machine/vote
+//	role Prospective          machine/prevote
+//	role Candidate            machine/election machine/start
+//	role Leader               machine/leader quorum/failover
+//	role Resigned             machine/checkquorum machine/removevoter
+//	role Follower             machine/follower machine/diverging
+//	observer                  machine/observer machine/removevoter machine/autojoin
+//	shutdown done             machine/shutdown
+//	FATAL                     machine/diverging machine/snapshot
+//	INCONSISTENT_CLUSTER_ID   machine/addvoter machine/removevoter machine/updatevoter
+//	FENCED_LEADER_EPOCH       machine/vote machine/updatevoter
+//	UNKNOWN_LEADER_EPOCH      machine/leader machine/updatevoter
+//	NOT_LEADER_OR_FOLLOWER    machine/leader machine/addvoter
+//	INVALID_REQUEST           machine/addvoter machine/updatevoter
+//	INVALID_VOTER_KEY         machine/vote
+//	SNAPSHOT_NOT_FOUND        machine/snapshot
+//	POSITION_OUT_OF_RANGE     machine/snapshot
+//	REQUEST_TIMED_OUT         machine/addvoter machine/removevoter machine/updatevoter
+//	UNSUPPORTED_VERSION       machine/removevoter
+//	DUPLICATE_VOTER           machine/addvoter
+//	VOTER_NOT_FOUND           machine/removevoter machine/updatevoter
+//	INVALID_UPDATE_VERSION    machine/upgrade
 package raft
