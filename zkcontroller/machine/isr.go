@@ -16,12 +16,14 @@ func (m *Machine) alterPartition(f *flow, e AlterPartition) error {
 	}
 	reply := AlterPartitionReply{Results: make([]ISRResult, len(e.Changes))}
 	var w WriteStates
-	var chosen []*partition
+	var chosen, behind []*partition
 	var at []int
 	for i := range e.Changes {
 		p, next, code := m.judgeISR(&e, &e.Changes[i])
 		reply.Results[i].Code = code
 		switch {
+		case code == kafka.InvalidRequest && e.Broker == p.ls.Leader && len(minus(next.ISR, p.replicas)) > 0:
+			behind = append(behind, p)
 		case code != kafka.None:
 		case sameISR(p.ls, next):
 			reply.Results[i].State = p.ls // asked again after a lost answer (KAFKA-14144)
@@ -55,7 +57,13 @@ func (m *Machine) alterPartition(f *flow, e AlterPartition) error {
 	if len(written) > 0 {
 		m.sendMetadata(m.ctx.registered(), slices.Compact(written))
 	}
-	return m.completeReassignments(f, written)
+	if err := m.completeReassignments(f, written); err != nil {
+		return err
+	}
+	// A leader that does not know its replicas missed the end of a reassignment
+	// with a former controller. It learns them by a new leader epoch only.
+	m.ctx.sortPartitions(behind)
+	return m.bumpEpochs(f, slices.Compact(behind), func(r *requests, p *partition) { r.leaderAndISR(p, p.replicas, false) })
 }
 
 // judgeISR checks one change and gives the state it would write.
