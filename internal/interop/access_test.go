@@ -4,15 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"kbench/harness/process"
 )
 
 // everywhere asks the same of real brokers and of kbench's, until all answer
 // alike: what one wrote reaches the others by notification.
 func (r *rig) everywhere(t *testing.T, class string, words []string, has bool, part string) {
 	t.Helper()
-	for _, id := range []broker{real1, real3, first} {
+	for _, id := range r.asks {
 		eventually(t, fmt.Sprintf("at broker %d: %s %s", id, class, strings.Join(words, " ")), func(context.Context) error {
 			said := r.tool(t, class, id, words...)
 			if strings.Contains(said, part) != has {
@@ -23,41 +31,37 @@ func (r *rig) everywhere(t *testing.T, class string, words []string, has bool, p
 	}
 }
 
-// storyConfigs: kafka-configs at a real broker and at one of kbench, for each
-// kind of entity that ZooKeeper keeps.
+// storyConfigs: kafka-configs for each kind of entity that ZooKeeper keeps, at a
+// broker that hosts replicas and at a candidate.
 func (r *rig) storyConfigs(t *testing.T) {
-	for _, at := range []broker{real2, first} {
+	worker := fmt.Sprint(r.asks[0])
+	for _, at := range []broker{r.asks[1], first} {
 		for _, c := range []struct{ kind, name, set, shown string }{
 			{"topics", orders, "retention.ms=86400000", "retention.ms=86400000"},
-			{"brokers", "1", "log.cleaner.io.buffer.load.factor=0.8", "log.cleaner.io.buffer.load.factor=0.8"},
+			{"brokers", worker, "log.cleaner.io.buffer.load.factor=0.8", "log.cleaner.io.buffer.load.factor=0.8"},
 			{"brokers", "", "background.threads=8", "background.threads=8"},
 			{"users", "alice", "producer_byte_rate=1048576", "producer_byte_rate=1048576.0"},
 			{"clients", "reports", "consumer_byte_rate=2097152", "consumer_byte_rate=2097152.0"},
 			{"ips", "127.0.0.9", "connection_creation_rate=20", "connection_creation_rate=20.0"},
 			{"users", "bob", "SCRAM-SHA-256=[iterations=4096,password=secret]", "SCRAM-SHA-256=iterations=4096"},
 		} {
-			t.Run(fmt.Sprintf("%s-at-%d", c.kind+c.name, at), func(t *testing.T) {
-				entity := []string{"--entity-type", c.kind, "--entity-name", c.name}
-				if c.name == "" {
-					entity = []string{"--entity-type", c.kind, "--entity-default"}
-				}
-				key, _, _ := strings.Cut(c.set, "=")
-				wants(t, r.tool(t, kafkaConfigs, at, append([]string{"--alter", "--add-config", c.set}, entity...)...), "Completed updating")
-				r.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), true, c.shown)
-				wants(t, r.tool(t, kafkaConfigs, at, append([]string{"--alter", "--delete-config", key}, entity...)...), "Completed updating")
-				r.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), false, c.shown)
-			})
+			entity := []string{"--entity-type", c.kind, "--entity-name", c.name}
+			if c.name == "" {
+				entity = []string{"--entity-type", c.kind, "--entity-default"}
+			}
+			key, _, _ := strings.Cut(c.set, "=")
+			wants(t, r.tool(t, kafkaConfigs, at, append([]string{"--alter", "--add-config", c.set}, entity...)...), "Completed updating")
+			r.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), true, c.shown)
+			wants(t, r.tool(t, kafkaConfigs, at, append([]string{"--alter", "--delete-config", key}, entity...)...), "Completed updating")
+			r.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), false, c.shown)
 		}
-	}
-	if t.Failed() {
-		t.FailNow()
 	}
 }
 
 // storyACLs: kafka-acls at a real broker and at one of kbench, literal and
-// prefixed; the real brokers' authorizer and kbench's brokers list the same.
+// prefixed; all list the same.
 func (r *rig) storyACLs(t *testing.T) {
-	for _, at := range []broker{real2, first} {
+	for _, at := range []broker{r.asks[1], first} {
 		for _, pattern := range []string{"literal", "prefixed"} {
 			user := fmt.Sprintf("User:%s-%d", pattern, at)
 			rule := []string{"--allow-principal", user, "--operation", "Read", "--topic", orders, "--resource-pattern-type", pattern}
@@ -71,4 +75,59 @@ func (r *rig) storyACLs(t *testing.T) {
 	if there, _, err := r.znodes.Exists("/kafka-acl/Topic/" + orders); err != nil || there {
 		t.Error(errors.Join(errors.New("an empty ACL znode is left"), err))
 	}
+}
+
+// storySecurity: a user and a right that kafka-configs and kafka-acls give at a
+// broker of kbench hold at the real brokers, which let the user in and write,
+// and no longer once they are taken.
+func (r *rig) storySecurity(t *testing.T) {
+	const user, password = "carol", "open-sesame"
+	credential := []string{"--entity-type", "users", "--entity-name", user, "--alter"}
+	right := []string{"--allow-principal", "User:" + user, "--operation", "Write", "--topic", orders}
+	// says gives what a real broker tells the user of the topic.
+	says := func(ctx context.Context, at broker) error {
+		cl, err := kgo.NewClient(kgo.SeedBrokers(r.secureAddr(at)), kgo.RequestRetries(0),
+			kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha256Mechanism()))
+		if err != nil {
+			return err
+		}
+		defer cl.Close()
+		_, err = metadata(ctx, cl, orders)
+		return err
+	}
+	await := func(want error) {
+		t.Helper()
+		for _, at := range realBrokers {
+			eventually(t, fmt.Sprintf("at broker %d, of %s: %v", at, user, want), func(ctx context.Context) error {
+				if got := says(ctx, at); !errors.Is(got, want) {
+					return fmt.Errorf("it says: %w", got)
+				}
+				return nil
+			})
+		}
+	}
+	await(kerr.SaslAuthenticationFailed)
+	r.tool(t, kafkaConfigs, first, append(credential, "--add-config", "SCRAM-SHA-256=[iterations=4096,password="+password+"]")...)
+	await(kerr.TopicAuthorizationFailed)
+	r.tool(t, kafkaACLs, first, append([]string{"--add"}, right...)...)
+	await(nil)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(r.secureAddr(real1)), kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha256Mechanism()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), recovery)
+	defer cancel()
+	if err := cl.ProduceSync(ctx, &kgo.Record{Topic: orders, Value: []byte("of carol")}).FirstErr(); err != nil {
+		t.Error(err)
+	}
+	r.ordersHold++
+	r.tool(t, kafkaACLs, first, append([]string{"--remove", "--force"}, right...)...)
+	await(kerr.TopicAuthorizationFailed)
+	r.tool(t, kafkaConfigs, first, append(credential, "--delete-config", "SCRAM-SHA-256")...)
+	await(kerr.SaslAuthenticationFailed)
+}
+
+func (r *rig) secureAddr(id broker) string {
+	return net.JoinHostPort(process.Host, strconv.Itoa(int(r.secure[id])))
 }

@@ -27,6 +27,14 @@ func (r *rig) produce(t *testing.T, topic string, n, bytes int) {
 	}
 }
 
+// produceOrders writes to the topic that all stories share.
+func (r *rig) produceOrders(t *testing.T) {
+	t.Helper()
+	const n = 100
+	r.produce(t, orders, n, 100)
+	r.ordersHold += n
+}
+
 // consume reads a topic from its beginning until it has n records.
 func (r *rig) consume(t *testing.T, topic string, n int) {
 	t.Helper()

@@ -7,7 +7,10 @@
 //
 //	make interop-zk
 //
-// One cluster serves every story, in the order of the stories' list. Its
+// KBENCH_INTEROP_LOGS names a directory that gets the logs of a test that
+// failed. What each story proves stands in zkcontroller/README.md.
+//
+// One cluster serves the stories of a test, in the order of their list. Its
 // controller candidates hold /controller before the first real broker starts,
 // and win every election but one: real brokers are candidates too, and they
 // reach ZooKeeper through a gate that holds back what they are told of
@@ -17,7 +20,8 @@
 // After each story the logs of all nodes are read: a line that tells of an
 // error, of a version that is not supported or of a connection that was closed
 // fails the story that it fell into, unless it was written while a fault of
-// the story's own lasted (see faults), or is forgiven for a written reason.
+// the story's own lasted (see faults). What is forgiven otherwise stands in
+// logs_test.go with its reason.
 //
 // The other direction, the brokers of kbench under a real Kafka 3.9 controller
 // with every workload on it, is target kafka-zk: TestEveryWorkloadOnRealKafka

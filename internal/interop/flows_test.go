@@ -71,7 +71,7 @@ func (r *rig) storyReassignment(t *testing.T) {
 	r.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
 	r.produce(t, topic, 200, 1000)
 	plan := r.reassign(t, topic, real3, real2)
-	wants(t, r.tool(t, kafkaReassign, real1, "--execute", "--reassignment-json-file", plan), "Successfully started partition reassignment for moved-0")
+	wants(t, r.tool(t, kafkaReassign, first, "--execute", "--reassignment-json-file", plan), "Successfully started partition reassignment for moved-0")
 	r.awaitTopic(t, append(realBrokers, candidates...), topic, 1, replicated(real2, real3))
 	r.awaitDirectories(t, real1, topic, 0)
 	if got := r.bytesOf(real3, topic, 0); got < 100_000 {
@@ -117,27 +117,27 @@ func (r *rig) storyReassignmentCancel(t *testing.T) {
 // from one kind to the other.
 func (r *rig) storyMixed(t *testing.T) {
 	const topic = "mixed"
-	r.startOurs(t, plane)
-	r.awaitRegistered(t, plane)
+	r.startOurs(t, plane1)
+	r.awaitServing(t, plane1)
 	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:11,11:2,3:11")
-	all := append(append(slices.Clone(realBrokers), candidates...), plane)
+	all := append(append(slices.Clone(realBrokers), candidates...), plane1)
 	r.awaitTopic(t, all, topic, 3, func(n int32, p partition) error {
 		if !slices.Equal(p.isr, p.replicas) {
 			return errors.New("not all are in sync")
 		}
 		return nil
 	})
-	r.tool(t, kafkaBrokerAPIVersions, plane)
+	r.tool(t, kafkaBrokerAPIVersions, plane1)
 	done := r.faults.begin("the broker of kbench leaves")
-	r.signal(t, plane, provider.Term)
-	r.awaitTopic(t, realBrokers, topic, 3, notLedBy(plane))
-	r.awaitGone(t, plane)
-	r.restart(t, plane)
+	r.signal(t, plane1, provider.Term)
+	r.awaitTopic(t, realBrokers, topic, 3, notLedBy(plane1))
+	r.awaitGone(t, plane1)
+	r.restart(t, plane1)
 	r.awaitTopic(t, all, topic, 3, replicated())
 	done()
 	r.tool(t, kafkaLeaderElection, real2, "--election-type", "preferred", "--topic", topic, "--partition", "1")
 	r.awaitTopic(t, all, topic, 3, func(n int32, p partition) error {
-		if n == 1 && p.leader != plane {
+		if n == 1 && p.leader != plane1 {
 			return errors.New("the preferred replica does not lead")
 		}
 		return nil
@@ -145,8 +145,8 @@ func (r *rig) storyMixed(t *testing.T) {
 	r.tool(t, kafkaTopics, real1, "--delete", "--topic", topic)
 	r.awaitAbsent(t, all, topic)
 	done = r.faults.begin("the broker of kbench leaves for good")
-	r.signal(t, plane, provider.Term)
-	r.awaitGone(t, plane)
+	r.signal(t, plane1, provider.Term)
+	r.awaitGone(t, plane1)
 	done()
 }
 

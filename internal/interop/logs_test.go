@@ -41,6 +41,7 @@ type nodeLog struct {
 	real       bool  // of Apache Kafka, otherwise of kbench
 	read       int64 // bytes
 	last       time.Time
+	left       string // the connection that the line before says the node closed itself
 }
 
 // bad tells the lines of what has been written since the last look that no
@@ -66,9 +67,10 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 		if at, ok := l.time(line); ok {
 			l.last = at
 		}
-		if l.tells(line) && !f.cover(l.last) && !forgiven(line) {
+		if l.tells(line) && !f.cover(l.last) && !l.own(line) {
 			out = append(out, l.node+": "+line)
 		}
+		l.left = connection(ownClose, line)
 	}
 	return out, nil
 }
@@ -106,22 +108,32 @@ func (l *nodeLog) tells(line string) bool {
 	return realError.MatchString(line) || realOld.MatchString(line) || realClosed.MatchString(line)
 }
 
-// pardon is a line that is no fault, and why.
-type pardon struct {
-	line *regexp.Regexp
-	why  string
+// A follower that has nothing left to fetch from a leader closes its connection
+// while a fetch waits there. It says so in the line before it tells that the
+// fetch was cancelled. That is no fault of either side, so it is forgiven.
+var (
+	ownClose  = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Client requested connection close from node (\d+)$`)
+	cancelled = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Cancelled in-flight FETCH request .* due to node (\d+) being disconnected`)
+)
+
+// own reports whether a line follows from the node's own close of a connection.
+func (l *nodeLog) own(line string) bool {
+	c := connection(cancelled, line)
+	return c != "" && c == l.left
 }
 
-var pardons = []pardon{}
-
-func forgiven(line string) bool {
-	for _, p := range pardons {
-		if p.line.MatchString(line) {
-			return true
-		}
+func connection(kind *regexp.Regexp, line string) string {
+	m := kind.FindStringSubmatch(line)
+	if m == nil {
+		return ""
 	}
-	return false
+	return m[1] + m[2]
 }
+
+const (
+	fetcherClosed  = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Client requested connection close from node 11"
+	fetchCancelled = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Cancelled in-flight FETCH request with correlation id 0 due to node 11 being disconnected (elapsed time since creation: 1ms)"
+)
 
 // Each kind of line is found, at its own time alone.
 func TestLogsAreJudged(t *testing.T) {
@@ -139,6 +151,9 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient [Controller id=1] Node 1001 disconnected.", true},
 		{true, "2026-01-02T03:04:07.000Z WARN NetworkClient Connection to node 2 (localhost/127.0.0.1:9) could not be established. Node may not be available.", true},
 		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient Cancelled in-flight FETCH request with correlation id 5 due to node 2 being disconnected", true},
+		{true, fetcherClosed + "\n" + fetchCancelled, false},
+		{true, fetcherClosed + "\n" + strings.ReplaceAll(fetchCancelled, "node 11", "node 3"), true},
+		{true, fetcherClosed + "\n2026-01-02T03:04:07.000Z INFO x y\n" + fetchCancelled, true},
 		{true, "2026-01-02T03:04:07.000Z WARN NodeToControllerRequestThread Error code UNSUPPORTED_VERSION", true},
 		{true, "2026-01-02T03:04:07.000Z INFO Log4jControllerRegistration$ Registered", false},
 		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -71,15 +72,45 @@ func (r *rig) awaitController(t *testing.T, among ...broker) broker {
 	return got
 }
 
-func (r *rig) awaitRegistered(t *testing.T, ids ...broker) {
+// awaitObeyed waits until brokers name the controller: they have taken an
+// UpdateMetadata of it, and have clients send it what is for a controller. One
+// that was deposed and does not know yet would still create topics, which is
+// not fenced in Kafka.
+func (r *rig) awaitObeyed(t *testing.T, by []broker, controller broker) {
+	t.Helper()
+	for _, id := range by {
+		cl := r.asked(t, id)
+		eventually(t, fmt.Sprintf("broker %d obeys controller %d", id, controller), func(ctx context.Context) error {
+			req := kmsg.NewPtrMetadataRequest()
+			req.Topics = []kmsg.MetadataRequestTopic{} // none
+			reply, err := cl.SeedBrokers()[0].Request(ctx, req)
+			if err != nil {
+				return err
+			}
+			if got := broker(reply.(*kmsg.MetadataResponse).ControllerID); got != controller {
+				return fmt.Errorf("it names %d", got)
+			}
+			return nil
+		})
+	}
+}
+
+// awaitServing waits until brokers are registered and answer: a real one opens
+// its listeners after its registration.
+func (r *rig) awaitServing(t *testing.T, ids ...broker) {
 	t.Helper()
 	for _, id := range ids {
-		eventually(t, fmt.Sprintf("the registration of broker %d", id), func(context.Context) error {
+		cl := r.asked(t, id)
+		eventually(t, fmt.Sprintf("broker %d serves", id), func(ctx context.Context) error {
 			if !r.nodes[id].Running() {
 				r.keepLogs(t)
 				t.Fatalf("broker %d has ended", id)
 			}
-			return r.read(fmt.Sprintf("/brokers/ids/%d", id), &struct{}{})
+			if err := r.read(fmt.Sprintf("/brokers/ids/%d", id), &struct{}{}); err != nil {
+				return err
+			}
+			_, err := cl.SeedBrokers()[0].Request(ctx, kmsg.NewPtrApiVersionsRequest())
+			return err
 		})
 	}
 }
@@ -108,12 +139,12 @@ func (r *rig) asked(t *testing.T, id broker) *kgo.Client {
 
 // partition is what a broker says of one.
 type partition struct {
-	leader        broker
-	replicas, isr []broker
+	leader, preferred broker
+	replicas, isr     []broker // sorted
 }
 
 // metadata is what a broker says of a topic, by partition; errAbsent that it
-// knows no such topic.
+// knows no such topic, another error of package kerr what it says instead.
 func metadata(ctx context.Context, cl *kgo.Client, topic string) (map[int32]partition, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	one := kmsg.NewMetadataRequestTopic()
@@ -124,17 +155,19 @@ func metadata(ctx context.Context, cl *kgo.Client, topic string) (map[int32]part
 		return nil, err
 	}
 	told := reply.(*kmsg.MetadataResponse).Topics[0]
-	if told.ErrorCode == unknownTopic {
+	switch told.ErrorCode {
+	case 0:
+	case kerr.UnknownTopicOrPartition.Code:
 		return nil, errAbsent
+	default:
+		return nil, kerr.ErrorForCode(told.ErrorCode)
 	}
 	out := map[int32]partition{}
 	for _, p := range told.Partitions {
-		out[p.Partition] = partition{leader: broker(p.Leader), replicas: ids(p.Replicas), isr: ids(p.ISR)}
+		out[p.Partition] = partition{leader: broker(p.Leader), preferred: broker(p.Replicas[0]), replicas: ids(p.Replicas), isr: ids(p.ISR)}
 	}
 	return out, nil
 }
-
-const unknownTopic = 3 // UNKNOWN_TOPIC_OR_PARTITION
 
 func ids(in []int32) []broker {
 	out := make([]broker, len(in))
@@ -183,6 +216,14 @@ func replicated(on ...broker) func(int32, partition) error {
 		}
 		return nil
 	}
+}
+
+// preferred says that a partition is led by the first of its replicas.
+func preferred(_ int32, p partition) error {
+	if p.leader != p.preferred {
+		return errors.New("another one leads it")
+	}
+	return nil
 }
 
 // notLedBy says that a partition has another leader, and the broker is out of

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,17 +26,18 @@ import (
 // broker is the id of a broker, real or of kbench.
 type broker int32
 
-// The cluster: three real brokers, two candidates of kbench that host no
-// replicas, and one metadata-plane broker of kbench, which starts late.
+// The brokers of a cluster: real ones, metadata-plane brokers of kbench, and
+// candidates of kbench that host no replicas.
 const (
-	real1, real2, real3 broker = 1, 2, 3
-	plane               broker = 11
-	first, second       broker = 1001, 1002
+	real1, real2, real3    broker = 1, 2, 3
+	plane1, plane2, plane3 broker = 11, 12, 13
+	first, second          broker = 1001, 1002
 )
 
 var (
-	realBrokers = []broker{real1, real2, real3}
-	candidates  = []broker{first, second}
+	realBrokers  = []broker{real1, real2, real3}
+	planeBrokers = []broker{plane1, plane2, plane3}
+	candidates   = []broker{first, second}
 )
 
 const (
@@ -50,21 +52,25 @@ const (
 	recovery = 60 * time.Second
 )
 
-// rig is the cluster and what watches it.
+// rig is a cluster and what watches it.
 type rig struct {
-	provider *process.Provider
-	store    provider.Ensemble
-	gate     *gate
-	znodes   *zk.Conn
-	nodes    map[broker]provider.Node
-	ports    map[broker]uint16
-	dirs     map[broker]string // of the real brokers
-	logs     []*nodeLog
-	faults   faults
-	tools    *tools
-	inst     kafka.Installation
-	dir      string
-	unlatch  func() // opens the gate
+	protocol string   // inter.broker.protocol.version; "" is the newest
+	asks     []broker // that are to say the same
+
+	provider   *process.Provider
+	store      provider.Ensemble
+	gate       *gate
+	znodes     *zk.Conn
+	nodes      map[broker]provider.Node
+	ports      map[broker]uint16
+	secure     map[broker]uint16 // of the real brokers' listener with SASL
+	dirs       map[broker]string // of the real brokers
+	logs       []*nodeLog
+	ordersHold int // records that orders has got
+	faults     faults
+	tools      *tools
+	inst       kafka.Installation
+	dir        string
 }
 
 // need skips with the reason where something is missing, unless
@@ -108,28 +114,47 @@ func resolved(path string) string {
 }
 
 // build makes the binary whose nodes are tested.
-func build(t *testing.T, dir string) string {
-	t.Helper()
-	binary := filepath.Join(dir, "kbench")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "kbench/cmd/kbench").CombinedOutput(); err != nil {
-		t.Fatalf("build kbench: %v: %s", err, out)
+var build = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(shared, "kbench")
+	out, err := exec.Command("go", "build", "-o", binary, "kbench/cmd/kbench").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("build kbench: %w: %s", err, out)
 	}
-	return binary
+	return binary, err
+})
+
+// shared is a directory of all tests.
+var shared string
+
+func TestMain(m *testing.M) {
+	var err error
+	if shared, err = os.MkdirTemp("", "kbench-interop-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if jvm != nil {
+		jvm.close()
+	}
+	_ = os.RemoveAll(shared)
+	os.Exit(code)
 }
 
-// newRig starts ZooKeeper, the first candidate and, once that holds
-// /controller, the second one and the real brokers.
-func newRig(t *testing.T) *rig {
+// newRig starts ZooKeeper and the candidates; the first one holds /controller.
+func newRig(t *testing.T, protocol string) *rig {
 	t.Helper()
 	inst := need(t)
 	dir := t.TempDir()
 	r := &rig{
-		inst: inst, dir: dir, nodes: map[broker]provider.Node{},
-		ports: map[broker]uint16{}, dirs: map[broker]string{},
+		protocol: protocol, inst: inst, dir: dir, nodes: map[broker]provider.Node{},
+		ports: map[broker]uint16{}, secure: map[broker]uint16{}, dirs: map[broker]string{},
 	}
-	r.tools = startTools(t, inst, dir) // compiles while the rest starts
-	var err error
-	if r.provider, err = process.New(process.Config{Binary: build(t, dir), WorkDir: filepath.Join(dir, "nodes")}); err != nil {
+	r.tools = startTools(t, inst) // compiles while the rest starts
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.provider, err = process.New(process.Config{Binary: binary, WorkDir: filepath.Join(dir, "nodes")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -146,22 +171,36 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(r.znodes.Close)
 	r.gate = newGate(t, r.store.Servers()[0])
-	for _, id := range slices.Concat(candidates, []broker{plane}, realBrokers) {
-		_, ports, err := r.provider.Reserve(t.Context(), strconv.Itoa(int(id)), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.ports[id] = ports[0]
-	}
 	r.startOurs(t, first)
 	r.awaitController(t, first)
 	r.startOurs(t, second)
-	r.awaitRegistered(t, second)
+	r.awaitServing(t, second)
+	return r
+}
+
+// newRealRig is a cluster of real brokers.
+func newRealRig(t *testing.T, protocol string) *rig {
+	t.Helper()
+	began := time.Now()
+	r := newRig(t, protocol)
 	for _, id := range realBrokers {
 		r.startReal(t, id)
 	}
-	r.awaitRegistered(t, realBrokers...)
+	r.awaitServing(t, realBrokers...)
+	r.asks = []broker{real1, real3, first}
+	r.judgeLogs(t)
+	t.Logf("the cluster is up after %v", time.Since(began).Round(time.Millisecond))
 	return r
+}
+
+// reserve gives a free port for a listener of a node.
+func (r *rig) reserve(t *testing.T, node string) uint16 {
+	t.Helper()
+	_, ports, err := r.provider.Reserve(t.Context(), node, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ports[0]
 }
 
 type silent struct{}
@@ -176,6 +215,7 @@ func (r *rig) startOurs(t *testing.T, id broker) {
 		dedicated = append(dedicated, vocabulary.BrokerID(c))
 	}
 	name := fmt.Sprintf("ours-%d", id)
+	r.ports[id] = r.reserve(t, name)
 	n, err := r.provider.Launch(t.Context(), nodeconfig.Config{
 		Name: name, Role: nodeconfig.RoleBroker, Mode: nodeconfig.ModeZK,
 		ClusterID: vocabulary.UUID{1: 1, 15: 7}.String(),
@@ -185,6 +225,7 @@ func (r *rig) startOurs(t *testing.T, id broker) {
 		ZooKeeper: nodeconfig.ZooKeeper{
 			Servers: r.store.Servers(), SessionTimeout: nodeconfig.Duration(ourSession), Dedicated: dedicated,
 		},
+		Tuning: nodeconfig.Tuning{ZKProtocol: r.protocol},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +238,7 @@ func (r *rig) startOurs(t *testing.T, id broker) {
 func (r *rig) startReal(t *testing.T, id broker) {
 	t.Helper()
 	name := fmt.Sprintf("real-%d", id)
+	r.ports[id], r.secure[id] = r.reserve(t, name), r.reserve(t, name)
 	dir := filepath.Join(r.dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -205,22 +247,10 @@ func (r *rig) startReal(t *testing.T, id broker) {
 	if err := os.WriteFile(conf, []byte(realLog), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	candidate := kafka.Candidate{
-		ID: int32(id), Host: process.Host, Port: r.ports[id], Servers: []string{r.gate.addr()}, SessionTimeout: realSession,
-	}
 	n, err := kafka.Start(t.Context(), kafka.Config{Installation: r.inst, Dir: dir, Kafka: provider.Kafka{
 		Name: name, Version: version, Heap: "300m",
-		JVM: []string{"-XX:TieredStopAtLevel=1", "-Dlog4j.configuration=file:" + conf},
-		Properties: candidate.Properties().With(kafka.Properties{
-			{Key: "authorizer.class.name", Value: "kafka.security.authorizer.AclAuthorizer"},
-			{Key: "super.users", Value: "User:ANONYMOUS"},
-			{Key: "offsets.topic.num.partitions", Value: strconv.Itoa(offsetsPartitions)},
-			{Key: "offsets.topic.replication.factor", Value: "3"},
-			{Key: "group.initial.rebalance.delay.ms", Value: "0"},
-			{Key: "controlled.shutdown.retry.backoff.ms", Value: "500"},
-			{Key: "log.cleaner.dedupe.buffer.size", Value: strconv.Itoa(8 << 20)},
-			{Key: "log.segment.delete.delay.ms", Value: "100"},
-		}),
+		JVM:        []string{"-XX:TieredStopAtLevel=1", "-Dlog4j.configuration=file:" + conf},
+		Properties: r.properties(id),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +258,32 @@ func (r *rig) startReal(t *testing.T, id broker) {
 	t.Cleanup(func() { end(t, n) })
 	r.nodes[id], r.dirs[id] = n, filepath.Join(dir, "data")
 	r.logs = append(r.logs, &nodeLog{node: name, file: filepath.Join(dir, "server.log"), real: true})
+}
+
+// properties are those of a real broker. Its second listener is for clients
+// alone, with SASL.
+func (r *rig) properties(id broker) kafka.Properties {
+	candidate := kafka.Candidate{
+		ID: int32(id), Host: process.Host, Port: r.ports[id], Servers: []string{r.gate.addr()}, SessionTimeout: realSession,
+	}
+	p := candidate.Properties().With(kafka.Properties{
+		{Key: "listeners", Value: fmt.Sprintf("%s://%s,SASL://%s:%d", kafka.Listener, r.addr(id), process.Host, r.secure[id])},
+		{Key: "listener.security.protocol.map", Value: kafka.Listener + ":PLAINTEXT,SASL:SASL_PLAINTEXT"},
+		{Key: "sasl.enabled.mechanisms", Value: "SCRAM-SHA-256"},
+		{Key: "listener.name.sasl.scram-sha-256.sasl.jaas.config", Value: "org.apache.kafka.common.security.scram.ScramLoginModule required;"},
+		{Key: "authorizer.class.name", Value: "kafka.security.authorizer.AclAuthorizer"},
+		{Key: "super.users", Value: "User:ANONYMOUS"},
+		{Key: "offsets.topic.num.partitions", Value: strconv.Itoa(offsetsPartitions)},
+		{Key: "offsets.topic.replication.factor", Value: "3"},
+		{Key: "group.initial.rebalance.delay.ms", Value: "0"},
+		{Key: "controlled.shutdown.retry.backoff.ms", Value: "500"},
+		{Key: "log.cleaner.dedupe.buffer.size", Value: strconv.Itoa(8 << 20)},
+		{Key: "log.segment.delete.delay.ms", Value: "100"},
+	})
+	if r.protocol != "" {
+		p = p.With(kafka.Properties{{Key: "inter.broker.protocol.version", Value: r.protocol}})
+	}
+	return p
 }
 
 // end kills a node that still runs.
@@ -242,7 +298,7 @@ func end(t *testing.T, n provider.Node) {
 	}
 }
 
-// restart starts a node again and waits until it is registered.
+// restart starts a node again and waits until it serves.
 func (r *rig) restart(t *testing.T, ids ...broker) {
 	t.Helper()
 	for _, id := range ids {
@@ -250,7 +306,7 @@ func (r *rig) restart(t *testing.T, ids ...broker) {
 			t.Fatal(err)
 		}
 	}
-	r.awaitRegistered(t, ids...)
+	r.awaitServing(t, ids...)
 }
 
 // signal sends a signal to a node and waits for its end.

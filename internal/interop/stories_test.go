@@ -1,20 +1,24 @@
 package interop
 
 import (
+	"strings"
 	"testing"
-	"time"
 )
 
-// stories are the flows, in the order in which they run on one cluster.
-var stories = []struct {
+// story is a flow. Those of a list run in its order on one cluster.
+type story struct {
 	name string
 	run  func(*rig, *testing.T)
-}{
+}
+
+// ofRealBrokers are all of a cluster of real brokers.
+var ofRealBrokers = []story{
 	{"topics", (*rig).storyTopics},
 	{"console-clients", (*rig).storyConsoleClients},
 	{"tools-at-ours", (*rig).storyToolsAtOurs},
 	{"configs", (*rig).storyConfigs},
 	{"acls", (*rig).storyACLs},
+	{"security", (*rig).storySecurity},
 	{"expansion", (*rig).storyExpansion},
 	{"reassignment", (*rig).storyReassignment},
 	{"reassignment-cancel", (*rig).storyReassignmentCancel},
@@ -27,13 +31,28 @@ var stories = []struct {
 	{"real-controller", (*rig).storyRealController},
 }
 
-// TestRealBrokersUnderOurController runs every story. One that fails ends the
-// run: the next ones would begin from a state that nobody meant.
-func TestRealBrokersUnderOurController(t *testing.T) {
-	began := time.Now()
-	r := newRig(t)
-	t.Logf("the cluster is up after %v", time.Since(began).Round(time.Millisecond))
-	r.judgeLogs(t)
+// ofOldProtocol are those in which the inter-broker protocol shows.
+var ofOldProtocol = []story{
+	{"topics", (*rig).storyTopics},
+	{"expansion", (*rig).storyExpansion},
+	{"reassignment", (*rig).storyReassignment},
+	{"deletion", (*rig).storyDeletion},
+	{"controlled-shutdown", (*rig).storyControlledShutdown},
+	{"preferred-election", (*rig).storyPreferredElection},
+}
+
+// ofOurBrokers are Kafka's tools on a cluster of kbench's brokers alone.
+var ofOurBrokers = []story{
+	{"our-topics", (*rig).storyOurTopics},
+	{"configs", (*rig).storyConfigs},
+	{"acls", (*rig).storyACLs},
+	{"our-reassignment", (*rig).storyOurReassignment},
+	{"our-election", (*rig).storyOurElection},
+}
+
+// tell runs stories. One that fails ends the run: the next ones would begin from
+// a state that nobody meant.
+func (r *rig) tell(t *testing.T, stories []story) {
 	for _, s := range stories {
 		ok := t.Run(s.name, func(t *testing.T) {
 			s.run(r, t)
@@ -43,6 +62,22 @@ func TestRealBrokersUnderOurController(t *testing.T) {
 			t.FailNow()
 		}
 	}
+}
+
+func TestRealBrokers(t *testing.T) { newRealRig(t, "").tell(t, ofRealBrokers) }
+
+// TestRealBrokersOfOldProtocol: before Kafka 2.7 leaders wrote ISRs to ZooKeeper
+// and told by /isr_change_notification, and topics had no ids.
+func TestRealBrokersOfOldProtocol(t *testing.T) { newRealRig(t, "2.6").tell(t, ofOldProtocol) }
+
+func TestToolsOnOurBrokers(t *testing.T) {
+	r := newRig(t, "")
+	for _, id := range planeBrokers {
+		r.startOurs(t, id)
+	}
+	r.awaitServing(t, planeBrokers...)
+	r.asks = []broker{plane1, plane2, second}
+	r.tell(t, ofOurBrokers)
 }
 
 const (
@@ -63,9 +98,13 @@ func (r *rig) storyTopics(t *testing.T) {
 		r.awaitDirectories(t, id, orders, ordersPartitions)
 	}
 	wants(t, r.tool(t, kafkaTopics, real2, "--list"), orders)
-	wants(t, r.tool(t, kafkaTopics, real3, "--describe", "--topic", orders), "PartitionCount: 6", "ReplicationFactor: 3", "TopicId: ")
-	r.produce(t, orders, 100, 100)
-	r.consume(t, orders, 100)
+	said := r.tool(t, kafkaTopics, real3, "--describe", "--topic", orders)
+	wants(t, said, "PartitionCount: 6", "ReplicationFactor: 3")
+	if ids := r.protocol == ""; strings.Contains(said, "TopicId: ") != ids {
+		t.Errorf("it should have an id: %t:\n%s", ids, said)
+	}
+	r.produceOrders(t)
+	r.consume(t, orders, r.ordersHold)
 }
 
 // storyConsoleClients: Kafka's own clients, the consumer in a group.

@@ -44,10 +44,17 @@ type tools struct {
 	out *bufio.Reader
 }
 
-// startTools starts the JVM, which compiles its source first.
-func startTools(t *testing.T, inst kafka.Installation, dir string) *tools {
+// jvm is the tools that all tests share; nil before the first start.
+var jvm *tools
+
+// startTools starts the JVM where it does not run, which compiles its source
+// first.
+func startTools(t *testing.T, inst kafka.Installation) *tools {
 	t.Helper()
-	conf := filepath.Join(dir, "tools.log4j.properties")
+	if jvm != nil {
+		return jvm
+	}
+	conf := filepath.Join(shared, "tools.log4j.properties")
 	if err := os.WriteFile(conf, []byte(toolsLog), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +75,14 @@ func startTools(t *testing.T, inst kafka.Installation, dir string) *tools {
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = x.cmd.Process.Kill()
-		_ = x.cmd.Wait()
-	})
+	jvm = x
 	return x
+}
+
+// close ends the JVM.
+func (x *tools) close() {
+	_ = x.cmd.Process.Kill()
+	_ = x.cmd.Wait()
 }
 
 // toolsLog shows warnings of the tools' clients among what they print.

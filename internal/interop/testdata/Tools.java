@@ -5,6 +5,7 @@ import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.Exit;
@@ -18,14 +19,17 @@ import org.apache.kafka.common.utils.Exit;
  * their length, numbers have four bytes, the highest first.
  */
 public class Tools {
-    /** Ends a tool where it would have ended its JVM. */
+    /** Ends a tool where it would have ended its JVM. Some print what they catch. */
     static final class Ended extends Error {
-        final int code;
-
-        Ended(int code) {
-            super("exit " + code, null, false, false);
-            this.code = code;
+        Ended() {
+            super("", null, false, false);
         }
+
+        @Override public String toString() { return ""; }
+
+        @Override public void printStackTrace(PrintStream s) {}
+
+        @Override public void printStackTrace(PrintWriter w) {}
     }
 
     /** The first exit of the running tool counts: some catch the Ended of it. */
@@ -35,7 +39,7 @@ public class Tools {
 
     static synchronized void exit(int code) {
         if (first == null) first = code;
-        throw new Ended(first);
+        throw new Ended();
     }
 
     public static void main(String[] none) throws Exception {
