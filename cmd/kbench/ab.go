@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -166,11 +167,7 @@ func judgeAB(cmd *cobra.Command, f abFlags, dir string, o paired.Options, sig os
 	if named := r.Manifest.Comparison.Metric; a.Metric != named {
 		a.Notes = append(a.Notes, "the primary metric was chosen after the measurement; named beforehand was "+named)
 	}
-	b, err := abForm(a, f.format)
-	if err != nil {
-		return err
-	}
-	if _, err := cmd.OutOrStdout().Write(b); err != nil {
+	if err := printAB(cmd.OutOrStdout(), a, f.format); err != nil {
 		return fmt.Errorf("print the verdict: %w", err)
 	}
 	if err := signalExit(sig); err != nil {
@@ -182,13 +179,19 @@ func judgeAB(cmd *cobra.Command, f abFlags, dir string, o paired.Options, sig os
 	return nil
 }
 
-func abForm(a *paired.Analysis, format string) ([]byte, error) {
+func printAB(w io.Writer, a *paired.Analysis, format string) error {
 	switch format {
 	case "md":
-		return []byte(a.Markdown()), nil
+		_, err := io.WriteString(w, a.Markdown())
+		return err
 	case "json":
-		return a.JSON()
+		b, err := a.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
 	default:
-		return []byte(a.Text()), nil
+		return printText(w, a.Text())
 	}
 }

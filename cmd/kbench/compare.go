@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/results"
+	"kbench/results/columns"
 	"kbench/results/compare"
 )
 
@@ -93,7 +94,7 @@ func printComparison(cmd *cobra.Command, c *compare.Comparison, format string) e
 	case "csv":
 		b, err = c.CSV()
 	default:
-		b = []byte(c.Text())
+		b = []byte(columns.Fit(c.Text(), widthOf(cmd.OutOrStdout())))
 	}
 	if err != nil {
 		return err

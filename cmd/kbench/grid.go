@@ -5,16 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kbench/results"
+	"kbench/results/columns"
 )
 
 // grid is a table for every form: cells are foreign text.
 type grid struct {
 	head []string
 	rows [][]string
+	drop []string // heads that text leaves out where there is no room, the least first
 }
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
@@ -42,13 +44,15 @@ func (g *grid) write(w io.Writer, format string) error {
 		_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 		return err
 	default:
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, row := range append([][]string{g.head}, g.rows...) {
-			if _, err := fmt.Fprintln(tw, strings.TrimRight(strings.Join(each(row, results.OneLine), "\t"), "\t")); err != nil {
-				return err
-			}
+		t := columns.Table{Head: g.head}
+		for _, name := range g.drop {
+			t.Drop = append(t.Drop, slices.Index(g.head, name))
 		}
-		return tw.Flush()
+		for _, row := range g.rows {
+			t.Rows = append(t.Rows, each(row, results.OneLine))
+		}
+		_, err := io.WriteString(w, t.Text(widthOf(w).Table))
+		return err
 	}
 }
 

@@ -32,7 +32,7 @@ func newHistoryList() *cobra.Command {
 			if format == "json" {
 				return writeJSON(cmd.OutOrStdout(), listJSON(l))
 			}
-			g := grid{head: []string{"run", "started", "spec", "commit", "verdict", "cells", "notes"}}
+			g := grid{head: []string{"run", "started", "spec", "commit", "verdict", "cells", "notes"}, drop: []string{"started", "spec", "cells"}}
 			for _, n := range l.Nights {
 				notes := slices.Clone(n.Warnings)
 				for _, a := range l.Accepts {
@@ -40,7 +40,11 @@ func newHistoryList() *cobra.Command {
 						notes = append(notes, "accepted: "+a.Reason)
 					}
 				}
-				g.add(n.Run, n.Started.Format(time.RFC3339), n.Spec, n.Commit, string(n.Verdict), strconv.Itoa(len(n.Cells)), strings.Join(notes, "; "))
+				commit := n.Commit
+				if format == "text" {
+					commit = shortCommit(commit)
+				}
+				g.add(n.Run, n.Started.Format(time.RFC3339), n.Spec, commit, string(n.Verdict), strconv.Itoa(len(n.Cells)), strings.Join(notes, "; "))
 			}
 			return g.write(cmd.OutOrStdout(), format)
 		},
@@ -48,6 +52,9 @@ func newHistoryList() *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "text", "form of the output: text, json, csv or md")
 	return cmd
 }
+
+// shortCommit cuts a commit as Git shows it.
+func shortCommit(commit string) string { return commit[:min(len(commit), 12)] }
 
 // listedNight is a night without its cells' figures.
 type listedNight struct {

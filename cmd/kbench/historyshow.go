@@ -65,16 +65,11 @@ func cellNames(l *history.Log) []string {
 func showNight(cmd *cobra.Command, n *history.Night, format string) error {
 	w := cmd.OutOrStdout()
 	if format == "text" {
-		if _, err := fmt.Fprintf(w, "%s@%s: %s, started %s, commit %s, %s\n", results.OneLine(n.Run), n.Digest, results.OneLine(n.Spec), n.Started.Format(time.RFC3339), results.OneLine(n.Commit), n.Verdict); err != nil {
+		if err := printText(w, nightHead(n)); err != nil {
 			return err
 		}
-		for _, warning := range n.Warnings {
-			if _, err := fmt.Fprintf(w, "warning: %s\n", results.OneLine(warning)); err != nil {
-				return err
-			}
-		}
 	}
-	g := grid{head: []string{"cell", "metric", "n", "invalid", "min", "median", "max", "interval", "note"}}
+	g := grid{head: []string{"cell", "metric", "n", "invalid", "min", "median", "max", "interval", "note"}, drop: []string{"min", "max"}}
 	for i := range n.Cells {
 		c := &n.Cells[i]
 		for j := range c.Figures {
@@ -84,6 +79,19 @@ func showNight(cmd *cobra.Command, n *history.Night, format string) error {
 		}
 	}
 	return g.write(w, format)
+}
+
+// nightHead says what a run is, and its warnings, a line each.
+func nightHead(n *history.Night) string {
+	out := fmt.Sprintf("%s@%s: %s, started %s", results.OneLine(n.Run), n.Digest, results.OneLine(n.Spec), n.Started.Format(time.RFC3339))
+	if n.Commit != "" {
+		out += ", commit " + results.OneLine(n.Commit)
+	}
+	out += ", " + string(n.Verdict) + "\n"
+	for _, warning := range n.Warnings {
+		out += "warning: " + results.OneLine(warning) + "\n"
+	}
+	return out
 }
 
 func valueOf(f *history.Figure, v float64) string {
@@ -110,7 +118,7 @@ type cellNight struct {
 }
 
 func showCell(cmd *cobra.Command, l *history.Log, id, format string) error {
-	g := grid{head: []string{"run", "started", "metric", "n", "median", "interval", "comparable", "note"}}
+	g := grid{head: []string{"run", "started", "metric", "n", "median", "interval", "comparable", "note"}, drop: []string{"started", "comparable"}}
 	list := []cellNight{}
 	for _, n := range l.Nights {
 		for i := range n.Cells {

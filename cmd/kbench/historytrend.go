@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/results"
+	"kbench/results/columns"
 	"kbench/results/history"
 	"kbench/results/trend"
 )
@@ -85,7 +86,7 @@ func runTrend(cmd *cobra.Command, f trendFlags) error {
 	if err != nil {
 		return badInput(err)
 	}
-	b, err := trendForm(rep, f.format)
+	b, err := trendForm(rep, f.format, widthOf(cmd.OutOrStdout()))
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (f trendFlags) known(l history.Loaded) error {
 	return fmt.Errorf("--cell %s: the history has no such cell; %s", f.cell, didYouMean(f.cell, cells, "`kbench history show RUN` lists them"))
 }
 
-func trendForm(r *trend.Report, format string) ([]byte, error) {
+func trendForm(r *trend.Report, format string, w columns.Width) ([]byte, error) {
 	switch format {
 	case "json":
 		return r.JSON()
@@ -165,7 +166,7 @@ func trendForm(r *trend.Report, format string) ([]byte, error) {
 	case "svg":
 		return []byte(r.SVG()), nil
 	default:
-		return []byte(r.Text()), nil
+		return []byte(columns.Fit(r.Text(), w)), nil
 	}
 }
 

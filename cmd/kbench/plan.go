@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/results"
+	"kbench/results/columns"
 	"kbench/results/plan"
 )
 
@@ -94,7 +95,7 @@ func (f *planFlags) run(cmd *cobra.Command, args []string) error {
 			return badInput(fmt.Errorf("--svg: %w; name a file in a directory that can be written", err))
 		}
 	}
-	text := []byte(p.Text())
+	text := []byte(columns.Fit(p.Text(), widthOf(cmd.OutOrStdout())))
 	switch f.format {
 	case "md":
 		text = []byte(p.Markdown())

@@ -48,6 +48,9 @@ RUN is a run folder; a folder of run folders means its latest.`,
 			if err != nil {
 				return badInput(err)
 			}
+			if format == "text" {
+				return printText(cmd.OutOrStdout(), string(b))
+			}
 			_, err = cmd.OutOrStdout().Write(b)
 			return err
 		},
@@ -73,7 +76,7 @@ func reportAll(cmd *cobra.Command, r *results.Run, out string) error {
 	if err := report.Write(r, out); err != nil {
 		return err
 	}
-	if _, err := cmd.OutOrStdout().Write(b); err != nil {
+	if err := printText(cmd.OutOrStdout(), string(b)); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "reports: %s/report.{html,md,json}\n", out)

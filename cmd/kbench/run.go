@@ -192,7 +192,7 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 		return err
 	}
 	// A reader that has seen enough changes no verdict.
-	if _, err := fmt.Fprint(cmd.OutOrStdout(), rep.Text()); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := printText(cmd.OutOrStdout(), rep.Text()); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("print the result table: %w", err)
 	}
 	if !quiet {

@@ -19,6 +19,7 @@ func sides() string {
 	return strings.Join([]string{
 		"duel: VALID. Run 2026-11-29 on a machine with many words about it, which go on and on until the line is long.",
 		"  next rung to measure: kbench run --targets zk,kraft --partitions 100,200,400,800,1600 --trials 12 --repeats 2",
+		"brokers=6 was not measured (there is 3); measure it with `kbench run spec.yaml --targets zk --partitions 1k --set cluster.brokers=6`, and then ask again.",
 		"",
 		Table{
 			Ruled: true, Right: []bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true},

@@ -25,8 +25,9 @@ func Terminal(columns int) Width {
 // ruleLine is the line below a ruled table's head.
 var ruleLine = regexp.MustCompile(`^-+(\+-+)+$`)
 
-// Fit lays lines of prose and ruled tables out within a width. A command line
-// after a colon stays whole, to be copied. Words that are wider stay whole too.
+// Fit lays lines of prose and ruled tables out within a width. A command of
+// kbench after a colon or in backquotes stays whole, to be copied, and so do
+// words that are wider.
 func Fit(s string, w Width) string {
 	lines := strings.Split(s, "\n")
 	var out []string
@@ -81,7 +82,7 @@ func wrap(s string, first, rest int) []string {
 	}
 	var out []string
 	line, room := "", first
-	for _, word := range strings.Split(s, " ") {
+	for _, word := range words(s) {
 		switch {
 		case line == "" && word == "" && len(out) > 0: // the blanks of a break
 		case line == "":
@@ -94,6 +95,30 @@ func wrap(s string, first, rest int) []string {
 		}
 	}
 	return append(out, strings.TrimRight(line, " "))
+}
+
+// words splits a text at its blanks, but for those of a command in backquotes,
+// which stays whole, to be copied.
+func words(s string) []string {
+	var out []string
+	for i, part := range strings.Split(s, "`kbench ") {
+		command := ""
+		if i > 0 {
+			last := len(out) - 1
+			var found bool
+			if command, part, found = strings.Cut(part, "`"); found {
+				command += "`"
+			}
+			out[last] += "`kbench " + command
+		}
+		next := strings.Split(part, " ")
+		if i > 0 {
+			out[len(out)-1] += next[0]
+			next = next[1:]
+		}
+		out = append(out, next...)
+	}
+	return out
 }
 
 // parse reads a ruled table from its head on; n is how many lines it has.

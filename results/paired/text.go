@@ -5,21 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kbench/results"
+	"kbench/results/columns"
 )
 
 // Sentence says what a result means, in words.
 func (r *Result) Sentence(base, variant string, margin float64) string {
-	pairs := fmt.Sprintf("n = %d pairs", r.N)
+	pairs := "n = " + countOf(r.N)
 	if r.Ratio == nil {
 		return fmt.Sprintf("inconclusive: %s, %s", cmp.Or(r.Why, "no ratio"), pairs)
 	}
 	p := "p = " + number(*r.Adjusted)
 	if r.Lo == nil {
-		return fmt.Sprintf("inconclusive: %s was %s in the median pair, %s are too few for an interval", variant, r.by(*r.Ratio), pairs)
+		return fmt.Sprintf("inconclusive: %s was %s in the median pair, %s too few for an interval", variant, r.by(*r.Ratio), pairs+map[bool]string{true: " is", false: " are"}[r.N == 1])
 	}
 	switch r.Verdict {
 	case Same:
@@ -30,6 +31,14 @@ func (r *Result) Sentence(base, variant string, margin float64) string {
 	default:
 		return fmt.Sprintf("inconclusive: %s is between %s and %s (95 %%), %s, %s; about %d pairs would tell %s apart at this spread", variant, r.by(*r.Lo), r.by(*r.Hi), p, pairs, r.Needed, percent(margin))
 	}
+}
+
+// countOf counts pairs.
+func countOf(n int) string {
+	if n == 1 {
+		return "1 pair"
+	}
+	return fmt.Sprintf("%d pairs", n)
 }
 
 // by says a ratio as faster or slower.
@@ -84,16 +93,16 @@ func (a *Analysis) Headline() []string {
 
 // method says how the numbers were made.
 func (a *Analysis) method() string {
-	return fmt.Sprintf("%d pairs, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", a.Pairs, a.Warmup)
+	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", countOf(a.Pairs), a.Warmup)
 }
 
-var columns = []string{"metric", "point", "n", "", "", "change", "95 %", "p"}
+var head = []string{"metric", "point", "n", "", "", "change", "95 %", "p"}
 
 // rows are one family as cells of text. A change that is not significant is ~.
 func (a *Analysis) rows(family []Result) [][]string {
-	head := append([]string(nil), columns...)
-	head[3], head[4] = a.Base, a.Variant
-	out := [][]string{head}
+	named := slices.Clone(head)
+	named[3], named[4] = a.Base, a.Variant
+	out := [][]string{named}
 	for i := range family {
 		r := &family[i]
 		row := []string{r.series.String(), r.Point, fmt.Sprint(r.N), results.FormatValue(r.Base, r.Unit), results.FormatValue(r.Variant, r.Unit), "~", "", ""}
@@ -125,14 +134,14 @@ func (a *Analysis) Text() string {
 			continue
 		}
 		b.WriteString("\n")
-		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		for _, row := range a.rows(family) {
+		rows := a.rows(family)
+		for _, row := range rows {
 			for i := range row {
 				row[i] = oneLine(row[i])
 			}
-			_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 		}
-		_ = w.Flush() // a Builder takes everything
+		t := columns.Table{Ruled: true, Head: rows[0], Rows: rows[1:], Right: []bool{2: true, 3: true, 4: true, 7: true}}
+		b.WriteString(t.Text(math.MaxInt))
 	}
 	fmt.Fprintf(&b, "\n%s.\n", a.method())
 	return b.String()
