@@ -317,6 +317,16 @@ func TestDescribeAndFeatures(t *testing.T) {
 	if len(features.FinalizedFeatures) == 0 || features.FinalizedFeatures[0].Name != metadata.MetadataVersionFeature || features.FinalizedFeaturesEpoch < 0 {
 		t.Errorf("ApiVersions: %+v", features)
 	}
+	// A range from 0 is told from version 4 on.
+	for version, want := range map[int16]bool{3: false, 4: true} {
+		av.Version = version
+		told := slices.ContainsFunc(cl.request(av).(*kmsg.ApiVersionsResponse).SupportedFeatures, func(f kmsg.ApiVersionsResponseSupportedFeature) bool {
+			return f.Name == metadata.ELRVersionFeature
+		})
+		if told != want {
+			t.Errorf("ApiVersions version %d tells a range from 0: %v", version, told)
+		}
+	}
 }
 
 func TestSecondProcessAndWrongClusterAreRefused(t *testing.T) {

@@ -70,10 +70,10 @@ func (s *Server) answerAPIVersions(out []byte, h requestHeader, rest []byte) ([]
 		return out, fmt.Errorf("ApiVersions version %d from client %q: %w", h.version, h.clientID, err)
 	}
 	resp.ApiKeys = s.versions
+	resp.SetVersion(h.version) // what can be told depends on it
 	if s.cfg.Features != nil {
 		s.cfg.Features(resp)
 	}
-	resp.SetVersion(h.version)
 	return appendResponse(out, resp, h.correlationID), nil
 }
 
