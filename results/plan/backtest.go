@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 
 	"kbench/results/plan/curve"
@@ -16,6 +17,24 @@ type BackTest struct {
 	Error      float64     `json:"error"`  // predicted/measured - 1
 	Beyond     float64     `json:"beyond"` // times the largest rung that was fitted
 	Inside     bool        `json:"inside"` // the interval holds what was measured
+}
+
+// farOff is the error of a back-test from which an answer warns of it: the
+// intervals hold more than that in ladders of few rungs.
+const farOff = 0.25
+
+// warning is what a reader of an answer must know of the back-test; empty where
+// it came near.
+func (bt *BackTest) warning() string {
+	where := "inside"
+	switch {
+	case bt == nil, bt.Inside && math.Abs(bt.Error) <= farOff:
+		return ""
+	case !bt.Inside:
+		where = "OUTSIDE"
+	}
+	return fmt.Sprintf("WARNING: without its largest rung (%s) the fit was off by %+.0f %% there, %s its 95 %% interval: beyond the ladder the answer may be as wrong",
+		count(float64(bt.Partitions)), bt.Error*100, where)
 }
 
 // backTest holds out the top rung; nil where fewer than four rungs leave too

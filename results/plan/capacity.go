@@ -57,6 +57,7 @@ type Answer struct {
 	WorstWords string   `json:"worstWords,omitempty"`
 	Next       *Next    `json:"next,omitempty"`
 	Words      string   `json:"words"`
+	Warning    string   `json:"warning,omitempty"` // where the back-test of the ladder is far off
 
 	ladder *ladder
 	limit  float64 // the farthest partitions that may be answered
@@ -102,7 +103,7 @@ func (l *ladder) answer(s SLO, worst *ladder, extrapolate bool) Answer {
 		a.judgeWorst(worst, s.Value)
 	}
 	a.Next = l.next(s, c.Value)
-	a.Words = a.words()
+	a.Words, a.Warning = a.words(), l.backTest().warning()
 	return a
 }
 

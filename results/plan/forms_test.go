@@ -101,3 +101,35 @@ func TestDenied(t *testing.T) {
 		t.Errorf("a rung that holds denies nothing: %s", a.Words)
 	}
 }
+
+// TestWarning: an answer whose own back-test is far off says so beside it, one
+// that came near does not.
+func TestWarning(t *testing.T) {
+	truth := ladderTruth()
+	truth.Value = func(p simulated.Point) float64 {
+		if p.Target == "kraft" && p.Partitions == 100_000 {
+			return 4e9
+		}
+		return costs(p)
+	}
+	p := mustMake(t, Options{SLOs: []SLO{slo(t, "recovery.controller < 30s")}}, simulate(t, truth))
+	if a := only(t, p, "kraft"); !strings.Contains(a.Warning, "WARNING") || !strings.Contains(a.Warning, "OUTSIDE") {
+		t.Errorf("no warning: %q: %s", a.Warning, a.Words)
+	}
+	if a := only(t, p, "zk"); a.Warning != "" {
+		t.Errorf("a warning: %s", a.Warning)
+	}
+	if text := p.Text(); strings.Count(text, "WARNING") != 1 {
+		t.Errorf("%d warnings in:\n%s", strings.Count(text, "WARNING"), text)
+	}
+}
+
+// TestNoFit: without a fit there is no empty table.
+func TestNoFit(t *testing.T) {
+	truth := ladderTruth()
+	truth.Partitions = truth.Partitions[:2]
+	p := mustMake(t, Options{}, simulate(t, truth))
+	if text := p.Text(); strings.Contains(text, "left-out rung") || !strings.Contains(text, "no fit of") {
+		t.Errorf("a table without rows:\n%s", text)
+	}
+}

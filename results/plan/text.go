@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -47,7 +48,9 @@ func (p *Plan) render(f form) string {
 	p.renderAnswers(&b, f)
 	if len(p.Fits) > 0 {
 		b.WriteString(f.heading("Fits (chosen by leaving out each rung in turn)"))
-		b.WriteString(f.table(fitTable(p.Fits, f)) + "\n\n")
+		if slices.ContainsFunc(p.Fits, fitted) {
+			b.WriteString(f.table(fitTable(p.Fits, f)) + "\n\n")
+		}
 		p.renderWhys(&b, f, p.Fits)
 	}
 	if t, n := backTestTable(append(append([]Fitted(nil), p.Fits...), p.Growth...), f); n > 0 {
@@ -56,13 +59,17 @@ func (p *Plan) render(f form) string {
 	}
 	if len(p.Growth) > 0 {
 		b.WriteString(f.heading("Memory and data: the largest node of each role, at its peak, trials and workloads included"))
-		b.WriteString(f.table(growthTable(p.Growth, f)) + "\n\n")
+		if slices.ContainsFunc(p.Growth, fitted) {
+			b.WriteString(f.table(growthTable(p.Growth, f)) + "\n\n")
+		}
 		p.renderWhys(&b, f, p.Growth)
 	}
 	list(&b, f, "Left out", p.Excluded)
 	list(&b, f, "Remarks", p.Remarks)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
+
+func fitted(f Fitted) bool { return f.Why == "" }
 
 func list(b *strings.Builder, f form, heading string, lines []string) {
 	if len(lines) == 0 {
@@ -116,6 +123,9 @@ func (a Answer) details() []string {
 	var out []string
 	if a.Name != a.Metric {
 		out = append(out, a.Name)
+	}
+	if a.Warning != "" {
+		out = append(out, a.Warning)
 	}
 	out = append(out, fmt.Sprintf("%s: %s", l.fit.Chosen, l.formula()))
 	if a.WorstWords != "" {

@@ -45,7 +45,8 @@ const (
 const leastGrowth = 0.02
 
 // candidates gives the families for a ladder of sizes, ascending, in units of
-// the largest. Families with a knee need a rung on each side of two inner ones.
+// the largest. A knee lies where two rungs at least stand on each side of it or
+// on it: through one rung beyond it any slope would fit.
 func candidates(x []float64) []candidate {
 	// The share w is looked at by its odds: what can be told apart is a ratio
 	// at both ends.
@@ -56,10 +57,10 @@ func candidates(x []float64) []candidate {
 		{Linear, 2, []axis{{odds.lo, odds.hi, 60, 80}}, func(v []float64) shape { return shape{w: share(v[0]), p: 1, rho: 1} }},
 		{Power, 3, []axis{odds, exponent}, func(v []float64) shape { return shape{w: share(v[0]), p: math.Exp(v[1]), rho: 1} }},
 	}
-	if len(x) < 4 {
+	if len(x) < 5 {
 		return all
 	}
-	knee := axis{math.Log(x[1]), math.Log(x[len(x)-2]), 7, 9}
+	knee := axis{math.Log(x[1]), math.Log(x[len(x)-3]), 7, 9}
 	bend := axis{math.Log(lowestBend), math.Log(highestBend), 7, 8}
 	odds.coarse, odds.fine = 16, 20
 	return append(all,

@@ -233,3 +233,39 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+// TestJump: through a jump at the largest size any curve goes, so none is
+// chosen for it; the intervals hold the curves all the same. The sizes and
+// costs are of a measured ladder.
+func TestJump(t *testing.T) {
+	mustFit := func(t *testing.T, points []Point) *Fit {
+		t.Helper()
+		f, err := New(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	var points []Point
+	for i, y := range []float64{404, 398, 379, 354, 355, 774} {
+		points = append(points, Point{X: []float64{1, 2, 5, 10, 20, 50}[i], Y: y, Var: 0.003})
+	}
+	f := mustFit(t, points)
+	if f.Chosen != Linear && f.Chosen != Constant {
+		t.Errorf("%s is chosen for one jump", f.Chosen)
+	}
+	at := f.At(100)
+	if at.Value > 1.5*965 || at.Next.Hi < 2000 || !at.Next.Contains(965) {
+		t.Errorf("at twice the largest size %.0f (%.0f to %.0f), measured were 965", at.Value, at.Next.Lo, at.Next.Hi)
+	}
+	// Two sizes beyond a bend are enough.
+	f = mustFit(t, append(points, Point{X: 100, Y: 774 + 50*14, Var: 0.003}))
+	if f.Chosen == Constant || f.Chosen == Linear {
+		t.Errorf("%s is chosen for a bend with two sizes beyond it", f.Chosen)
+	}
+	for _, c := range candidates([]float64{0.05, 0.1, 0.5, 1}) {
+		if c.model == Knee || c.model == TwoSlopes {
+			t.Errorf("%s is tried with four sizes: one side of the bend has one", c.model)
+		}
+	}
+}

@@ -25,7 +25,9 @@
 //
 // Which candidate is shown is decided by leave-one-out cross-validation over
 // the sizes: the simplest of those whose log predictive density is within one
-// standard error of the best. Intervals come from all candidates together,
+// standard error of the best. A curve must be shown by more than the largest
+// size: a bend has two sizes beyond it, and a curve that the others speak
+// against goes through a jump at one. Intervals come from all candidates together,
 // weighted by their marginal likelihood (Hoeting and others, Bayesian Model
 // Averaging, 1999), so that they hold what is not known about the choice too.
 //

@@ -53,6 +53,8 @@ type Fit struct {
 	pooled  []draw // of all candidates
 	chosen  []draw
 	chosenI int
+
+	straight float64 // log evidence of the better straight candidate without the largest size
 }
 
 // Scored is a candidate and how it did.
@@ -65,6 +67,9 @@ type Scored struct {
 	Score, SE float64
 	Weight    float64 // in the intervals, 0 to 1
 	Error     float64 // median over the sizes of the relative error of a fit without it
+
+	curved  bool
+	without float64 // log evidence without the largest size
 }
 
 // New fits a ladder: points in any order, each size once. The error names a
@@ -158,7 +163,9 @@ func (f *Fit) choose() {
 	}
 }
 
-// mayChoose asks for a size more than a fit without one size needs.
+// mayChoose asks for a size more than a fit without one size needs, and of a
+// curve that the others show it too: where they are rather straight, it goes
+// through the largest size and any slope beyond would do.
 func (f *Fit) mayChoose(m Scored) bool {
-	return len(f.points) >= m.Parameters+1 && (m.Parameters < 3 || len(f.points) >= m.Parameters+2)
+	return !(m.curved && m.without < f.straight) && len(f.points) >= m.Parameters+1 && (m.Parameters < 3 || len(f.points) >= m.Parameters+2)
 }

@@ -35,9 +35,14 @@ func (f *Fit) posterior(c candidate) posterior {
 	}
 	p.cells = cells(p.box, func(a axis) int { return a.fine })
 	p.components = f.grid(c, p.cells)
-	logs := f.normalise(p.components, -1)
-	p.evidence = logs + math.Log(volume(c.axes, p.box)) - math.Log(float64(len(p.cells)))
+	p.evidence = p.marginal(f.normalise(p.components, -1))
 	return p
+}
+
+// marginal turns a sum over the components into the marginal likelihood over
+// the prior's box; both are logarithms.
+func (p *posterior) marginal(sum float64) float64 {
+	return sum + math.Log(volume(p.axes, p.box)) - math.Log(float64(len(p.cells)))
 }
 
 // grid makes the components of parameters.
@@ -175,8 +180,9 @@ func (f *Fit) score(posts []posterior) {
 	n := len(f.x)
 	densities := make([][]float64, len(posts))
 	best, bestEvidence := 0, math.Inf(-1)
+	f.straight = math.Inf(-1)
 	for i, p := range posts {
-		s := Scored{Model: p.model, Parameters: p.parameters}
+		s := Scored{Model: p.model, Parameters: p.parameters, curved: p.parameters > 2}
 		var errs []float64
 		densities[i] = make([]float64, n)
 		for out := range n {
@@ -186,6 +192,10 @@ func (f *Fit) score(posts []posterior) {
 			errs = append(errs, math.Abs(math.Expm1(centre-f.logY[out])))
 		}
 		s.Error = middle(errs)
+		s.without = p.marginal(f.normalise(p.components, n-1))
+		if !s.curved {
+			f.straight = max(f.straight, s.without)
+		}
 		f.normalise(p.components, -1)
 		f.Models = append(f.Models, s)
 		if f.mayChoose(s) && (s.Score > f.Models[best].Score || !f.mayChoose(f.Models[best])) {
