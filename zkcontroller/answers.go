@@ -11,7 +11,7 @@ import (
 
 // requestLeaderAndISR makes the queue element of a LeaderAndIsr.
 func (c *Controller) requestLeaderAndISR(e *machine.LeaderAndISR) request {
-	head, listener := c.header(e.BrokerEpoch), c.cfg.Listener
+	head, listener, term := c.header(e.BrokerEpoch), c.cfg.Listener, c.epoch
 	build := func() kmsg.Request { return encodeLeaderAndISR(head, e, listener) }
 	if v := c.cfg.Protocol.LeaderAndISR(); v < leaderAndISRVersion {
 		req := c.oldLeaderAndISR(e, v)
@@ -22,7 +22,7 @@ func (c *Controller) requestLeaderAndISR(e *machine.LeaderAndISR) request {
 		answered: func(resp kmsg.Response) {
 			if r, ok := resp.(*kmsg.LeaderAndISRResponse); ok {
 				if failed := storageErrors(e, r); len(failed) > 0 {
-					c.post(machine.LeaderAndISRDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Failed: failed})
+					c.post(machine.LeaderAndISRDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Controller: term, Failed: failed})
 				}
 			}
 		},
@@ -93,7 +93,7 @@ func (c *Controller) requestsStopReplica(e *machine.StopReplica) []request {
 // requestStopReplica makes one of them. Only deletions have their answer looked
 // at.
 func (c *Controller) requestStopReplica(e *machine.StopReplica, req kmsg.Request) request {
-	r := request{build: func() kmsg.Request { return req }}
+	r, term := request{build: func() kmsg.Request { return req }}, c.epoch
 	deletes := map[kafka.TopicPartition]bool{}
 	var all []kafka.TopicPartition
 	for _, p := range e.Partitions {
@@ -106,13 +106,15 @@ func (c *Controller) requestStopReplica(e *machine.StopReplica, req kmsg.Request
 	if len(all) == 0 {
 		return r
 	}
-	r.dropped = func() { c.post(machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Failed: all}) }
+	r.dropped = func() {
+		c.post(machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Controller: term, Failed: all})
+	}
 	r.answered = func(resp kmsg.Response) {
 		a, ok := resp.(*kmsg.StopReplicaResponse)
 		if !ok {
 			return
 		}
-		done := machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch}
+		done := machine.StopReplicaDone{Broker: e.Broker, Epoch: e.BrokerEpoch, Controller: term}
 		if a.ErrorCode != 0 {
 			done.Failed = all
 		} else {

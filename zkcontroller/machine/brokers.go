@@ -222,17 +222,17 @@ func (m *Machine) resync(_ *flow, id kafka.BrokerID) error {
 	return nil
 }
 
-// isCurrent reports whether an answer is of the registration that a broker has:
-// the refusal of a request to a former one may come after the next request to
-// the broker, and is not the answer to that.
-func (m *Machine) isCurrent(id kafka.BrokerID, epoch kafka.BrokerEpoch) bool {
+// isCurrent reports whether an answer is of this term and of the registration
+// that a broker has: one to an earlier request may come after the next request
+// to the broker, and is not the answer to that.
+func (m *Machine) isCurrent(id kafka.BrokerID, epoch kafka.BrokerEpoch, controller kafka.ControllerEpoch) bool {
 	b := m.ctx.broker(id)
-	return b != nil && (m.cfg.NoBrokerEpochs || b.Epoch == epoch)
+	return b != nil && controller == m.epoch && (m.cfg.NoBrokerEpochs || b.Epoch == epoch)
 }
 
 // leaderAndISRDone takes replicas offline whose directories failed.
 func (m *Machine) leaderAndISRDone(f *flow, e LeaderAndISRDone) error {
-	if !m.isCurrent(e.Broker, e.Epoch) {
+	if !m.isCurrent(e.Broker, e.Epoch, e.Controller) {
 		return nil
 	}
 	entry := m.ctx.brokers[e.Broker]

@@ -181,7 +181,7 @@ func (m *Machine) deleteReplicas(f *flow, ts []*topic) error {
 
 // stopReplicaDone takes a broker's answer to deletions.
 func (m *Machine) stopReplicaDone(f *flow, e StopReplicaDone) error {
-	if !m.isCurrent(e.Broker, e.Epoch) {
+	if !m.isCurrent(e.Broker, e.Epoch, e.Controller) {
 		return nil
 	}
 	done, failed := m.started(e.Broker, e.Deleted), m.started(e.Broker, e.Failed)

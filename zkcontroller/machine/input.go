@@ -60,16 +60,21 @@ type Rebalance struct{}
 // LeaderAndISRDone is a broker's answer to a LeaderAndISR that had errors.
 type LeaderAndISRDone struct {
 	Broker kafka.BrokerID
-	Epoch  kafka.BrokerEpoch      // of the request: an older registration's answer says nothing
-	Failed []kafka.TopicPartition // with KAFKA_STORAGE_ERROR
+	// Epoch and Controller are those of the request: the answer to one of an
+	// older registration or of a former term says nothing.
+	Epoch      kafka.BrokerEpoch
+	Controller kafka.ControllerEpoch
+	Failed     []kafka.TopicPartition // with KAFKA_STORAGE_ERROR
 }
 
 // StopReplicaDone is a broker's answer to the deletions of a StopReplica.
 type StopReplicaDone struct {
-	Broker  kafka.BrokerID
-	Epoch   kafka.BrokerEpoch // of the request, as in LeaderAndISRDone
-	Deleted []kafka.TopicPartition
-	Failed  []kafka.TopicPartition
+	Broker kafka.BrokerID
+	// Epoch and Controller are those of the request, as in LeaderAndISRDone.
+	Epoch      kafka.BrokerEpoch
+	Controller kafka.ControllerEpoch
+	Deleted    []kafka.TopicPartition
+	Failed     []kafka.TopicPartition
 }
 
 // Resync asks to send a broker everything anew, because its queue of requests

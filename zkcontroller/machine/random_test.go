@@ -146,7 +146,11 @@ func (w *world) step(in Input) {
 
 func (w *world) to(id kafka.BrokerID, epoch kafka.BrokerEpoch, e Effect) {
 	if c := w.caches[id]; c != nil && epoch >= c.epoch {
+		n := len(c.stops)
 		c.apply(e)
+		for i := range c.stops[n:] {
+			c.stops[n+i].Controller = w.m.epoch
+		}
 	}
 }
 

@@ -387,11 +387,11 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.step(BrokerModified{b.ID})
 	case "stopped": // a broker's answer to deletions
 		id := kafka.BrokerID(num(d, "broker", 0))
-		e := StopReplicaDone{Broker: id, Epoch: s.epochOf(d, id), Deleted: parts(arg(d, "deleted")), Failed: parts(arg(d, "failed"))}
+		e := StopReplicaDone{Broker: id, Epoch: s.epochOf(d, id), Controller: kafka.ControllerEpoch(num(d, "controller", int(s.m.epoch))), Deleted: parts(arg(d, "deleted")), Failed: parts(arg(d, "failed"))}
 		s.step(e)
 	case "disk-failed":
 		id := kafka.BrokerID(num(d, "broker", 0))
-		s.step(LeaderAndISRDone{Broker: id, Epoch: s.epochOf(d, id), Failed: parts(arg(d, "partitions"))})
+		s.step(LeaderAndISRDone{Broker: id, Epoch: s.epochOf(d, id), Controller: kafka.ControllerEpoch(num(d, "controller", int(s.m.epoch))), Failed: parts(arg(d, "partitions"))})
 	case "shutdown":
 		id := kafka.BrokerID(num(d, "broker", 0))
 		epoch := s.zk.brokers[id].Epoch + kafka.BrokerEpoch(num(d, "epoch-off", 0))
