@@ -49,6 +49,46 @@ func TestControllersRegister(t *testing.T) {
 	}
 }
 
+// TestKRaftVersion: kraft.version is the quorum's to raise, beside levels of the
+// metadata or not at all.
+func TestKRaftVersion(t *testing.T) {
+	cl := newCluster(t, 1, nil)
+	await(t, "the controller to register", func() bool {
+		_, ok := cl.active(-1).c.View().Image.Controller(3001)
+		return ok
+	})
+	update := func(validate bool, levels ...int16) kafka.ErrorCode {
+		t.Helper()
+		req := kmsg.NewPtrUpdateFeaturesRequest()
+		req.Version, req.ValidateOnly = 2, validate
+		for i, level := range levels {
+			u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+			u.Feature, u.MaxVersionLevel, u.UpgradeType = []string{metadata.KRaftVersionFeature, metadata.MetadataVersionFeature}[i], level, 1
+			req.FeatureUpdates = append(req.FeatureUpdates, u)
+		}
+		return kafka.ErrorCode(cl.request(req).(*kmsg.UpdateFeaturesResponse).ErrorCode)
+	}
+	level := func() int16 { return cl.active(-1).c.client.Quorum().KRaftVersion }
+	if code := update(false, 0); code != kafka.None {
+		t.Errorf("the level of now: %v", code)
+	}
+	if code := update(false, 1, 99); code != kafka.InvalidUpdateVersion || level() != 0 {
+		t.Errorf("beside a level that is refused: %v, kraft.version is %d", code, level())
+	}
+	if code := update(true, 1, int16(metadata.V4_1_IV1)); code != kafka.None || level() != 0 {
+		t.Errorf("a trial: %v, kraft.version is %d", code, level())
+	}
+	if code := update(false, 1, int16(metadata.V4_1_IV1)); code != kafka.None || level() != 1 {
+		t.Errorf("%v, kraft.version is %d", code, level())
+	}
+	if got := cl.active(-1).c.View().Image.FeatureLevel(metadata.MetadataVersionFeature); got != int16(metadata.V4_1_IV1) {
+		t.Errorf("metadata.version is %d", got)
+	}
+	if code := update(false, 0); code != kafka.InvalidUpdateVersion {
+		t.Errorf("back: %v", code)
+	}
+}
+
 // TestAuthorizer: with an authorizer only those may ask whom it allows, on the
 // listener and within envelopes alike, and new ACLs act once they are committed.
 func TestAuthorizer(t *testing.T) {

@@ -51,9 +51,16 @@ func (c *calls) answer(id uint64, a answer) {
 	}
 }
 
-// ask hands a request to the loop and waits for its answer; a nil body where
-// the client has left.
+// ask asks for what a request wants; a nil body where the client has left.
 func (c *Controller) ask(ctx context.Context, r *wire.Request) (answer, error) {
+	if req, ok := r.Body.(*kmsg.UpdateFeaturesRequest); ok {
+		return c.askFeatures(ctx, r, req)
+	}
+	return c.askMachine(ctx, r)
+}
+
+// askMachine hands a request to the loop and waits for its answer.
+func (c *Controller) askMachine(ctx context.Context, r *wire.Request) (answer, error) {
 	id, ch := c.calls.begin()
 	defer c.calls.end(id)
 	select {

@@ -11,6 +11,7 @@ import (
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
+	"kbench/kraftcontroller/raft"
 	"kbench/kraftcontroller/raftclient"
 )
 
@@ -133,6 +134,9 @@ func (r *registrar) request() kmsg.Request {
 		f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = name, supported[name].Min, supported[name].Max
 		req.Features = append(req.Features, f)
 	}
+	k := kmsg.NewControllerRegistrationRequestFeature()
+	k.Name, k.MinSupportedVersion, k.MaxSupportedVersion = metadata.KRaftVersionFeature, raft.SupportedKRaft.Min, raft.SupportedKRaft.Max
+	req.Features = append(req.Features, k)
 	return req
 }
 
