@@ -41,10 +41,16 @@ func makeNight(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// makeHistory adds nights 0 to N-1 to a history: mkhistory HISTORY N.
+// makeHistory adds nights 0 to N-1 to a history: mkhistory HISTORY N. A third
+// word names another spec, of other cells.
 func makeHistory(ts *testscript.TestScript, _ bool, args []string) {
 	for night := range int(number(ts, args[1])) {
-		r, err := simulated.New(nightTruth(night, 1))
+		truth := nightTruth(night, 1)
+		if len(args) > 2 {
+			truth.Name, truth.Partitions = args[2], []int{2000}
+			truth.Started = truth.Started.Add(time.Hour)
+		}
+		r, err := simulated.New(truth)
 		ts.Check(err)
 		n, err := history.FromRun(r)
 		ts.Check(err)

@@ -24,8 +24,8 @@ type night struct {
 // time, commit and run: what Apache Otava imports with time_column "time" and
 // attributes "commit" and "run". Values are medians in ns or 1/s. Such tools
 // know no gaps, so that a night without a valid value in every column is left
-// out; how many were is returned.
-func CSV(w io.Writer, series []history.Series) (left int, err error) {
+// out. It returns how many rows there are and how many nights are left out.
+func CSV(w io.Writer, series []history.Series) (rows, left int, err error) {
 	var nights []night
 	values := make([]map[night]float64, len(series))
 	for i, s := range series {
@@ -59,12 +59,13 @@ func CSV(w io.Writer, series []history.Series) (left int, err error) {
 			continue
 		}
 		errs = append(errs, cw.Write(row))
+		rows++
 	}
 	cw.Flush()
 	if err := errors.Join(append(errs, cw.Error())...); err != nil {
-		return left, fmt.Errorf("export the history: %w", err)
+		return rows, left, fmt.Errorf("export the history: %w", err)
 	}
-	return left, nil
+	return rows, left, nil
 }
 
 // columns names the series. Two of one figure, which differ in settings or

@@ -44,8 +44,8 @@ func testSeries() []history.Series {
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	left, err := CSV(&b, testSeries()[:2])
-	if err != nil || left != 2 {
+	n, left, err := CSV(&b, testSeries()[:2])
+	if err != nil || left != 2 || n != 2 {
 		t.Fatalf("left out %d, %v", left, err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -58,7 +58,7 @@ func TestCSV(t *testing.T) {
 	if r := rows[1]; r[0] != "2026-03-03T02:00:00Z" || r[1] != "'"+odd || r[2] != "run-c" || r[3] != "1500000002" || r[4] != "1500000002" {
 		t.Errorf("row %q", r)
 	}
-	if left, err := CSV(&b, nil); err != nil || left != 0 {
+	if rows, left, err := CSV(&b, nil); err != nil || left != 0 || rows != 0 {
 		t.Errorf("no series: %d, %v", left, err)
 	}
 }
