@@ -94,9 +94,7 @@ function takeState(s) {
 function takeOver(o) {
   put('verdict', o.verdict);
   byID('report-line').hidden = !o.report;
-  const link = byID('report');
-  link.textContent = o.report;
-  link.href = 'file://' + o.report.split('/').map(encodeURIComponent).join('/');
+  put('report', o.report);
   byID('over').hidden = false;
   put('connection', 'the run is over; this page stays as it is');
 }
@@ -142,7 +140,19 @@ function draw() {
   drawChart(byID('trials'), trialUnit, [...series.values()]);
 }
 
+// Only what is drawn is named, above the chart, where it hides nothing.
+function nameSeries(canvas, series) {
+  const drawn = series.map((s, i) => [s, i]).filter(([s]) => s.points.some((p) => p.value !== null && p.value > 0));
+  canvas.previousElementSibling.replaceChildren(...drawn.map(([s, i]) => {
+    const item = document.createElement('li');
+    item.textContent = s.name;
+    item.style.color = hue(i);
+    return item;
+  }));
+}
+
 function drawChart(canvas, unit, series) {
+  nameSeries(canvas, series);
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -165,12 +175,6 @@ function drawChart(canvas, unit, series) {
   const y = (v) => height - margin.bottom - ((Math.log10(v) - low) / (high - low)) * (height - margin.top - margin.bottom);
   drawBackground(g, { x, y, width, height, low, high, end, unit });
   series.forEach((s, i) => drawSeries(g, canvas, s, hue(i), { x, y, unit }));
-  series.forEach((s, i) => {
-    g.fillStyle = colour('ground');
-    g.fillRect(margin.left + 5, margin.top + 1 + 14 * i, g.measureText(s.name).width + 6, 14);
-    g.fillStyle = hue(i);
-    g.fillText(s.name, margin.left + 8, margin.top + 12 + 14 * i);
-  });
 }
 
 function drawBackground(g, c) {
