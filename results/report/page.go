@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kbench/results"
+	"kbench/results/paired"
 	"kbench/results/report/chart"
 )
 
@@ -118,6 +119,11 @@ func (t *dataTable) Num(column int) bool {
 	return column >= t.Numbers && column < len(t.Head)-t.Words
 }
 
+// Word reports whether a column is one of the last, whose cells are sentences.
+func (t *dataTable) Word(column int) bool {
+	return t.Words > 0 && column == len(t.Head)-1
+}
+
 type group struct {
 	Name  string
 	Span  int
@@ -179,7 +185,7 @@ func (rep *Report) sections() []section {
 }
 
 func (rep *Report) badges() []badge {
-	out := []badge{{"verdict-" + string(rep.Run.Verdict), string(rep.Run.Verdict)}}
+	out := []badge{rep.verdictBadge()}
 	missed, empty := 0, 0
 	for _, o := range rep.Run.Thresholds {
 		switch {
@@ -201,6 +207,22 @@ func (rep *Report) badges() []badge {
 		out = append(out, badge{"verdict-inconclusive", "interrupted"})
 	}
 	return out
+}
+
+// verdictBadge says what became of the run. A comparison of pairs has a verdict
+// of its own, which is not that of its cells.
+func (rep *Report) verdictBadge() badge {
+	if rep.pairs == nil || rep.Run.Verdict != results.Valid {
+		return badge{"verdict-" + string(rep.Run.Verdict), string(rep.Run.Verdict)}
+	}
+	class := "verdict-valid"
+	switch rep.pairs.Verdict {
+	case paired.Inconclusive:
+		class = "verdict-inconclusive"
+	case paired.Invalid:
+		class = "verdict-invalid"
+	}
+	return badge{class, string(rep.pairs.Verdict)}
 }
 
 // facts are where and when, each in a few words.

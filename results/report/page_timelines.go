@@ -257,7 +257,8 @@ type laneSeries struct {
 }
 
 // data writes the lanes for the interactive view: the greatest value of each
-// stretch of time, all nodes at the same times.
+// stretch of time, all nodes at the same times. Every lane spans the whole
+// timeline, so that the axes of all are one.
 func (t *timeline) data(id string, d chart.Timeline) *data {
 	out := laneData{Side: d.Side}
 	for _, s := range d.Faults {
@@ -265,7 +266,7 @@ func (t *timeline) data(id string, d chart.Timeline) *data {
 	}
 	for _, l := range d.Lanes {
 		ld := lane{Name: l.Name, Bytes: l.Name != "CPU, cores"}
-		index := map[float64]int{}
+		index := map[float64]int{0: 0, d.Seconds: 0}
 		for _, line := range l.Lines {
 			for _, at := range line.At {
 				index[at] = 0

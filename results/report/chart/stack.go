@@ -105,6 +105,7 @@ func startRows(f Frame, groups, names []string, lines int, valueRoom, above floa
 func (r *rows) name(class, text string) {
 	text = cut(text, r.nameRoom, fontSize)
 	if r.above {
+		r.tag("rect", "x", 0.0, "y", r.y-1, "width", textWidth(text, fontSize)+3, "height", nameLine, "class", "paper")
 		r.label(0, r.y+11, "start", class, text)
 		r.y += nameLine
 		return
@@ -128,6 +129,7 @@ func cut(text string, room, size float64) string {
 func (r *rows) group(name string) {
 	r.y += groupGap / 2
 	if r.narrow {
+		r.tag("rect", "x", 0.0, "y", r.y, "width", textWidth(name, fontSize)+3, "height", 17.0, "class", "paper")
 		r.label(0, r.y+12, "start", "group", name)
 		r.y += 18
 	} else {

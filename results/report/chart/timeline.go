@@ -48,15 +48,20 @@ const (
 	stripRoom  = 20.0
 	timeLeft   = 64.0
 	timeRight  = 128.0
+
+	narrowRight = 110.0 // at most, of a narrow chart
+	nameGap     = 6.0   // before a line's name
+	tickSize    = 11.0
 )
 
 // Draw draws the timeline: strips of workloads and controllers, lanes of
 // lines, and the faults shaded behind all of them.
 func (t Timeline) Draw(f Frame) template.HTML {
-	left, right := timeLeft, f.Width-timeRight
+	left, room := timeLeft, timeRight
 	if f.Width < 600 {
-		left, right = 50, f.Width-50
+		left, room = 50, max(min(t.widestName()+nameGap, narrowRight), 50)
 	}
+	right := f.Width - room
 	height := 2*stripRoom + 16 + float64(len(t.Lanes))*(laneHeight+laneGap) + 34
 	bottom := height - 34
 	d := start(f, height)
@@ -84,10 +89,20 @@ func (t Timeline) Draw(f Frame) template.HTML {
 	d.line(left, bottom, right, bottom, "axis")
 	top := 2*stripRoom + 16
 	for _, l := range t.Lanes {
-		d.lane(l, x, top+laneGap-6, SideClass(t.Side))
+		d.lane(l, x, top+laneGap-6, room-nameGap, SideClass(t.Side))
 		top += laneHeight + laneGap
 	}
 	return d.done()
+}
+
+// widestName is the room of the longest name of a line.
+func (t Timeline) widestName() (w float64) {
+	for _, l := range t.Lanes {
+		for _, line := range l.Lines {
+			w = max(w, textWidth(line.Name, tickSize))
+		}
+	}
+	return w
 }
 
 // strip draws spans side by side; a text that has no room is left to the
@@ -107,7 +122,7 @@ func (d *drawing) strip(name string, spans []Span, x scale, y, left float64, cla
 }
 
 // lane draws the lines of one quantity and names the highest of each kind.
-func (d *drawing) lane(l Lane, x scale, top float64, class string) {
+func (d *drawing) lane(l Lane, x scale, top, nameRoom float64, class string) {
 	hi := 0.0
 	for _, line := range l.Lines {
 		for _, v := range line.Hi {
@@ -141,7 +156,7 @@ func (d *drawing) lane(l Lane, x scale, top float64, class string) {
 	}
 	spread(names, top+6, top+laneHeight)
 	for _, n := range names {
-		d.label(x.to+6, n.y+4, "start", "tick", n.name)
+		d.label(x.to+nameGap, n.y+4, "start", "tick", cut(n.name, nameRoom, tickSize))
 	}
 }
 
