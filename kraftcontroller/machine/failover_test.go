@@ -418,7 +418,7 @@ func TestFailover(t *testing.T) {
 	var kept, failovers int
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		q := newQuorum(t, rapid.SampledFrom([]metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3}).Draw(t, "level"))
+		q := newQuorum(t, rapid.SampledFrom([]metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3, metadata.V4_4_IV2}).Draw(t, "level"))
 		for range 150 {
 			q.act()
 		}
