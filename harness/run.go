@@ -125,7 +125,11 @@ func (run *cellRun) judge(ctx context.Context, err error) {
 		run.out.Reasons = append(run.out.Reasons, fmt.Sprintf("%d of %d trials are invalid", invalid, valid+invalid))
 	}
 	if slipped > 0 {
-		run.out.Notes = append(run.out.Notes, fmt.Sprintf("%d trials were run again, since their generator slipped", slipped))
+		trials := "1 trial was"
+		if slipped > 1 {
+			trials = fmt.Sprintf("%d trials were", slipped)
+		}
+		run.out.Notes = append(run.out.Notes, fmt.Sprintf("%s: %s run again, since the generator slipped", run.spec.ID, trials))
 	}
 	for _, check := range run.out.Checks {
 		if !check.OK {

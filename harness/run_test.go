@@ -127,7 +127,7 @@ func TestASlippedTrialIsNoFault(t *testing.T) {
 	run.rec.Trial(slipped)
 	run.rec.Trial(trial(true))
 	run.judge(t.Context(), nil)
-	if run.out.Verdict != results.Valid || len(run.out.Notes) != 1 {
+	if run.out.Verdict != results.Valid || len(run.out.Notes) != 1 || !strings.HasSuffix(run.out.Notes[0], ": 1 trial was run again, since the generator slipped") {
 		t.Errorf("verdict %s, notes %q", run.out.Verdict, run.out.Notes)
 	}
 }
