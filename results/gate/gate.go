@@ -165,7 +165,7 @@ func (r *Report) notValid(m *results.Manifest) {
 func (r *Report) attempts(m *results.Manifest) {
 	for _, c := range m.Cells {
 		if n := c.Retried(); n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s was run again %d times, since it was invalid; what was invalid is kept and not counted", c.ID, n))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was run again %s, since it was invalid; what was invalid is kept and not counted", c.ID, times(n)))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (r *Report) conclude(o Options) {
 		}
 	}
 	if n := count[NoBaseline]; n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("NO BASELINE YET for %d of %d checks: they say nothing of a regression", n, len(r.Checks)))
+		r.Notes = append(r.Notes, fmt.Sprintf("NO BASELINE YET for %d of %s: they say nothing of a regression", n, checks(len(r.Checks))))
 	}
 }
 

@@ -197,7 +197,7 @@ func TestRetriesAreSaid(t *testing.T) {
 	c := newCalendar(calendar{edit: func(_ int, m *results.Manifest) {
 		m.Cells[0].Attempts = []results.Attempt{{Repeat: 1, Number: 1, Dropped: "invalid"}, {Repeat: 1, Number: 2, Verdict: results.Valid}}
 	}}, 11)
-	if r := c.judge(t, Options{}); r.ExitCode != 0 || !strings.Contains(r.Text(), "was run again 1 times") {
+	if r := c.judge(t, Options{}); r.ExitCode != 0 || !strings.Contains(r.Text(), "was run again once") {
 		t.Errorf("%s", r.Text())
 	}
 }

@@ -23,11 +23,25 @@ func (r *Report) Headline() string {
 	line := fmt.Sprintf("%s: %s, run %s", word, r.Name, r.Run)
 	switch r.Verdict {
 	case Regressed:
-		line += fmt.Sprintf(", %d of %d checks missed", missed, total)
+		line += fmt.Sprintf(", %d of %s missed", missed, checks(total))
 	case Pass:
-		line += fmt.Sprintf(", %d checks", total)
+		line += ", " + checks(total)
 	}
 	return line
+}
+
+func checks(n int) string {
+	if n == 1 {
+		return "1 check"
+	}
+	return fmt.Sprintf("%d checks", n)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // Text is the form for a terminal: what is wrong comes first.
