@@ -98,6 +98,9 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 	if f.dryRun {
 		return c.dryRun(cmd.OutOrStdout())
 	}
+	if why := paired.TooFew(f.pairs); why != "" {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s for a verdict\n", why)
+	}
 	outcome, sig, err := execute(cmd, f.runFlags, c.watched(), c.options())
 	if err != nil {
 		return err

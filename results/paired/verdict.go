@@ -62,6 +62,23 @@ func (r *Result) sdLog() float64 {
 	return math.Sqrt(squares / float64(max(len(logs)-1, 1)))
 }
 
+// TooFew says why a number of pairs can decide nothing, whatever they show;
+// empty where they can.
+func TooFew(pairs int) string {
+	least := pairsAtLeast(stat.Alpha)
+	if pairs >= least {
+		return ""
+	}
+	return fmt.Sprintf("%s cannot decide at the level %v: %d are the fewest", countOf(pairs), stat.Alpha, least)
+}
+
+func timesOf(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // judge gives the verdict over all points, and why there is none.
 func (a *Analysis) judge(r *results.Run) {
 	m := r.Manifest
@@ -74,12 +91,12 @@ func (a *Analysis) judge(r *results.Run) {
 	if n := len(m.Comparison.Matches); n > len(a.Points) {
 		a.Reasons = append(a.Reasons, fmt.Sprintf("%s was measured at %d of %d points", a.Metric, len(a.Points), n))
 	}
-	if least := pairsAtLeast(stat.Alpha); a.Pairs < least {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d pairs cannot decide at the level %v: %d are the fewest", a.Pairs, stat.Alpha, least))
+	if why := TooFew(a.Pairs); why != "" {
+		a.Notes = append(a.Notes, why)
 	}
 	for _, c := range m.Cells {
 		if n := c.Retried(); n > 0 {
-			a.Notes = append(a.Notes, fmt.Sprintf("%s was built %d times more than planned, since a pair was invalid; what was invalid is not counted", c.ID, n))
+			a.Notes = append(a.Notes, fmt.Sprintf("%s was built %s more than planned, since a pair was invalid; what was invalid is not counted", c.ID, timesOf(n)))
 		}
 	}
 	switch {
