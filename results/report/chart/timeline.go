@@ -59,7 +59,7 @@ const (
 func (t Timeline) Draw(f Frame) template.HTML {
 	left, room := timeLeft, timeRight
 	if f.Width < 600 {
-		left, room = 50, max(min(t.widestName()+nameGap, narrowRight), 50)
+		room = max(min(t.widestName()+nameGap, narrowRight), 50)
 	}
 	right := f.Width - room
 	height := 2*stripRoom + 16 + float64(len(t.Lanes))*(laneHeight+laneGap) + 34
