@@ -18,10 +18,10 @@ import (
 const trendLong = `Trend looks for nights from which a figure's level is another: E-divisive with
 Student's t over windows of 50 nights, p 0.001, at least 5 % (--magnitude).
 That is --method otava, exactly as Apache Otava has it. The default adds a rule
-that alerts about once in 1,000 stationary nights and finds a step of 10 % under
-5 % noise within 4 nights in 97 %: single outliers are drawn in, three nights
-must stand on either side, nights that resemble their neighbours count for
-fewer, and all series share one error budget.
+that keeps the false alarms of 20 series under one in 200 nights and finds a
+step of 10 % under 5 % noise within 4 nights in 91 of 100: single outliers are
+drawn in, three nights must stand on either side, nights that resemble their
+neighbours count for fewer, and all series share one error budget.
 
 A change is NEW in the night that reports it first (--nights N: in the last N),
 then OPEN while it is recent, then PAST; accepted changes begin a series anew.

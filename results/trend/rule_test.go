@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +106,66 @@ func TestPower(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTogether holds both promises for as many series as the nightly spec of the
+// documentation gives: 60 series of 1,000 nights, three histories of 20, alert
+// at most once in 200 nights of a history, and a step in one of 20 series is
+// found in the report of its fourth night in 90 of 100.
+func TestTogether(t *testing.T) {
+	const together, nights = 20, 1000
+	t.Run("false alarms", func(t *testing.T) {
+		t.Parallel()
+		var n atomic.Int64
+		var wg sync.WaitGroup
+		for seed := range uint64(3 * together) {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(seed, 77))
+				values := simulated.Noise{Sigma: []float64{0.02, 0.05, 0.2}[seed%3], AR: 0.3, Outliers: 0.02, Factor: 5}.Series(rng, nights)
+				n.Add(int64(alerts(values, DefaultRule().For(together))))
+			})
+		}
+		wg.Wait()
+		t.Logf("%d alerts in %d nights", n.Load(), 3*nights)
+		if n.Load()*200 > 3*nights {
+			t.Errorf("%d alerts in %d nights of %d series", n.Load(), 3*nights, together)
+		}
+	})
+	t.Run("power", func(t *testing.T) {
+		t.Parallel()
+		const seeds = 300
+		found := 0
+		for seed := range uint64(seeds) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			at := 20 + rng.IntN(60)
+			var values []float64
+			for i := range at + 4 {
+				trials := simulated.Noise{Sigma: 0.05, AR: 0.3}.Series(rng, 10)
+				slices.Sort(trials)
+				values = append(values, 2e9*(trials[4]+trials[5])/2)
+				if i >= at {
+					values[i] *= 1.1
+				}
+			}
+			l := history.Loaded{Path: "h", Series: []history.Series{seriesOf(values...)}}
+			for i := range together - 1 {
+				other := seriesOf(1e9, 1.01e9, 1.02e9)
+				other.Cell = fmt.Sprintf("cell-%d", i)
+				l.Series = append(l.Series, other)
+			}
+			rep, err := NewReport(l, Watch{}, DefaultRule())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := rep.Analyses[0].Changes; len(rep.Analyses) == together && len(c) > 0 && c[len(c)-1].Worse {
+				found++
+			}
+		}
+		t.Logf("found %d of %d", found, seeds)
+		if found*10 < seeds*9 {
+			t.Errorf("found %d of %d", found, seeds)
+		}
+	})
 }
 
 var day0 = time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
