@@ -15,6 +15,7 @@ const (
 	chartHeight = 260.0
 	chartLeft   = 90.0
 	chartRight  = 20.0
+	chartTitle  = 20.0 // height of the title
 	chartTop    = 44.0
 	chartBottom = 34.0
 	chartNights = 365 // at most; the last are shown
@@ -64,10 +65,16 @@ func text(s string) string { return html.EscapeString(results.OneLine(s)) }
 
 func (c *chart) printf(format string, args ...any) { fmt.Fprintf(&c.b, format, args...) }
 
-// draw gives the content of a chart of its own coordinates, at (0, top) of the
-// paper.
-func (c *chart) draw() string {
+// titled gives the content of a chart of its own coordinates, at (0, 0) of the
+// paper, below its title.
+func (c *chart) titled() string {
 	c.printf("<text class=\"t\" x=\"%g\" y=\"18\">%s %s</text>\n", chartLeft, text(c.a.Cell), text(c.a.title()))
+	return c.draw()
+}
+
+// draw is the same for a page whose heading is the title: it begins at
+// chartTitle.
+func (c *chart) draw() string {
 	c.printf("<text class=\"s\" x=\"%g\" y=\"34\">%s; spread %s%s</text>\n", chartLeft, text(c.a.counts()), c.a.spread(), c.shown())
 	c.axes()
 	c.nights()
@@ -84,8 +91,7 @@ func (c *chart) shown() string {
 }
 
 func (c *chart) axes() {
-	for i := range 4 {
-		v := c.lo + (c.hi-c.lo)*float64(i)/3
+	for _, v := range roundValues(c.lo, c.hi) {
 		c.printf("<line class=\"g\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>", chartLeft, chartWidth-chartRight, c.y(v), c.y(v))
 		c.printf("<text class=\"s\" x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", chartLeft-6, c.y(v)+4, results.FormatValue(v, c.a.Unit))
 	}
@@ -100,6 +106,23 @@ func (c *chart) axes() {
 		}
 		c.printf("<text class=\"s\" x=\"%.1f\" y=\"%g\" text-anchor=\"%s\">%s</text>\n", c.x(c.first+i), chartHeight-20, anchor, c.points[i].At.Format("2006-01-02"))
 	}
+}
+
+// roundValues gives the three to six multiples of 1, 2 or 5 times a power of ten
+// within lo and hi.
+func roundValues(lo, hi float64) []float64 {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/3)))
+	for _, m := range []float64{5, 2} {
+		if m*step <= (hi-lo)/3 {
+			step *= m
+			break
+		}
+	}
+	var out []float64
+	for k := math.Ceil(lo / step); k*step <= hi && len(out) < 12; k++ {
+		out = append(out, k*step)
+	}
+	return out
 }
 
 // nights draws each night: a bar of shade where it is not used, a diamond

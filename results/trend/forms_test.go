@@ -8,8 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -200,5 +203,23 @@ func TestEmptyForms(t *testing.T) {
 		if r.Alerts() != 0 {
 			t.Errorf("%s alerts", name)
 		}
+	}
+}
+
+// TestRoundValues: an axis has three to six round values within its ends.
+func TestRoundValues(t *testing.T) {
+	for _, ends := range [][2]float64{{0, 1}, {87.7e6, 141e6}, {1, 1.02}, {0, 9}, {3.3e9, 1e11}, {99, 101}, {0.6, 0.7}} {
+		v := roundValues(ends[0], ends[1])
+		if len(v) < 3 || len(v) > 6 {
+			t.Errorf("%v: %d values, %v", ends, len(v), v)
+		}
+		for _, x := range v {
+			if x < ends[0] || x > ends[1] || len(strings.Trim(strings.ReplaceAll(strconv.FormatFloat(x/math.Pow(10, math.Floor(math.Log10(max(x, 1e-9)))), 'g', 4, 64), ".", ""), "0")) > 4 {
+				t.Errorf("%v: %v is outside or not round", ends, x)
+			}
+		}
+	}
+	if v := roundValues(87.7e6, 141e6); !slices.Equal(v, []float64{90e6, 100e6, 110e6, 120e6, 130e6, 140e6}) {
+		t.Errorf("from 87.7 to 141 ms: %v", v)
 	}
 }

@@ -27,7 +27,7 @@ func (r *Report) SVG() string {
 	}
 	fmt.Fprintf(&b, "<title id=\"t\">%s</title>\n<desc id=\"d\">%s</desc>\n<style>%s</style>\n", text("Trend: "+r.headline()), text(strings.Join(words, ". ")), chartStyle)
 	for i, c := range charts {
-		fmt.Fprintf(&b, "<g transform=\"translate(0 %g)\">\n%s</g>\n", chartHeight*float64(i), c.draw())
+		fmt.Fprintf(&b, "<g transform=\"translate(0 %g)\">\n%s</g>\n", chartHeight*float64(i), c.titled())
 	}
 	if len(charts) == 0 {
 		fmt.Fprintf(&b, "<text x=\"24\" y=\"40\">%s</text>\n", text(r.headline()))
@@ -54,8 +54,8 @@ func (r *Report) HTML() string {
 		a := &r.Analyses[i]
 		c := newChart(a)
 		fmt.Fprintf(&b, "<section aria-labelledby=\"h%d\">\n<h2 id=\"h%d\">%s</h2>\n", i, i, text(a.Cell+" "+a.title()))
-		fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-labelledby=\"t%d d%d\"><title id=\"t%d\">%s</title><desc id=\"d%d\">%s</desc>\n%s</svg>\n",
-			chartWidth, chartHeight, i, i, i, text(a.Cell+" "+a.title()), i, text(c.summary()), c.draw())
+		fmt.Fprintf(&b, "<svg viewBox=\"0 %g %g %g\" role=\"img\" aria-labelledby=\"t%d d%d\"><title id=\"t%d\">%s</title><desc id=\"d%d\">%s</desc>\n%s</svg>\n",
+			chartTitle, chartWidth, chartHeight-chartTitle, i, i, i, text(a.Cell+" "+a.title()), i, text(c.summary()), c.draw())
 		a.nightsTable(&b)
 		b.WriteString("</section>\n")
 	}
@@ -91,7 +91,7 @@ func (r *Report) changesTable(b *strings.Builder) {
 // nightsTable lists what the chart shows, newest first.
 func (a *Analysis) nightsTable(b *strings.Builder) {
 	points := a.Points[max(0, len(a.Points)-chartNights):]
-	fmt.Fprintf(b, "<details><summary>%d nights as a table</summary>\n<table>\n<thead><tr><th scope=\"col\">night</th><th scope=\"col\">median</th><th scope=\"col\">n</th><th scope=\"col\">use</th><th scope=\"col\">run</th></tr></thead>\n<tbody>\n", len(points))
+	fmt.Fprintf(b, "<details><summary>%s as a table</summary>\n<table>\n<thead><tr><th scope=\"col\">night</th><th scope=\"col\">median</th><th scope=\"col\">n</th><th scope=\"col\">use</th><th scope=\"col\">run</th></tr></thead>\n<tbody>\n", nights(len(points)))
 	for i := len(points) - 1; i >= 0; i-- {
 		p := &points[i]
 		use := string(p.Use)

@@ -67,13 +67,20 @@ func (a *Analysis) counts() string {
 	for _, p := range a.Points {
 		n[p.Use]++
 	}
-	out := fmt.Sprintf("%d nights", len(a.Points))
+	out := nights(len(a.Points))
 	for _, u := range []Use{Invalid, Noisy, Outlier} {
 		if n[u] > 0 {
 			out += fmt.Sprintf(", %d %s", n[u], u)
 		}
 	}
 	return out
+}
+
+func nights(n int) string {
+	if n == 1 {
+		return "1 night"
+	}
+	return fmt.Sprintf("%d nights", n)
 }
 
 // level is the geometric mean of the nights since the last change; ok is false
@@ -132,7 +139,7 @@ func (r *Report) headline() string {
 	case n > 1:
 		alerts = fmt.Sprintf("%d new changes", n)
 	}
-	return fmt.Sprintf("%s in %d series of up to %d nights", alerts, len(r.Analyses), r.Nights)
+	return fmt.Sprintf("%s in %d series of up to %s", alerts, len(r.Analyses), nights(r.Nights))
 }
 
 // method says how changes were found.
@@ -153,7 +160,7 @@ func (r *Report) footer() []string {
 	}
 	for i := range r.Analyses {
 		if a := &r.Analyses[i]; a.Elsewhere > 0 {
-			out = append(out, fmt.Sprintf("%s %s: %d nights of other settings or environments are not compared.", results.OneLine(a.Cell), a.Name(), a.Elsewhere))
+			out = append(out, fmt.Sprintf("%s %s: not compared with %s of other settings or environments.", results.OneLine(a.Cell), a.Name(), nights(a.Elsewhere)))
 		}
 	}
 	return append(out, "Method: "+r.method()+".")
