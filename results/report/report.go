@@ -38,6 +38,8 @@ type Report struct {
 	pairs     *paired.Analysis        // of an interleaved comparison
 	values    map[figureKey][]float64 // of valid trials, or the medians of repeats
 	timelines []*timeline
+	excluded  map[trialKey]bool // every invalid trial
+	invalid   int               // those of them that were meant to count
 }
 
 // CellPlace says in which column and row group a cell's figures stand.
@@ -61,7 +63,7 @@ func New(r *results.Run) (*Report, error) {
 		Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest,
 		Sides: results.Sides(cells), Points: results.Points(cells),
 		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{},
-		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, values: make(map[figureKey][]float64),
+		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, values: make(map[figureKey][]float64), excluded: make(map[trialKey]bool),
 	}
 	for _, c := range cells {
 		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, c.Side(), c.PointLabel()})
@@ -167,20 +169,17 @@ func (rep *Report) remarks() []string {
 	if rep.Run.Environment.OnMemory() && !told {
 		add("warning: the data directory is on %s, a memory file system: fsync costs nothing there and nothing is durable", rep.Run.Environment.FileSystem)
 	}
+	if load, cores := rep.Run.Observed.Load1, rep.Run.Environment.Cores; cores > 0 && load > float64(cores) {
+		add("warning: the machine was busy when the run began: load %.1f on %d cores", load, cores)
+	}
 	for _, w := range rep.Run.Warnings {
 		add("warning: %s", w)
 	}
 	for _, o := range rep.Run.Thresholds {
 		add("threshold %s", o)
 	}
-	var invalid int64
-	for _, f := range rep.Figures {
-		if f.Headline {
-			invalid += f.Invalid
-		}
-	}
-	if invalid > 0 {
-		add("%s not in the figures; trials.csv has their reasons", plural(int(invalid), "invalid trial is", "invalid trials are"))
+	if rep.invalid > 0 {
+		add("%s not in the figures; trials.csv and events.jsonl have their reasons", plural(rep.invalid, "invalid trial is", "invalid trials are"))
 	}
 	return out
 }

@@ -101,6 +101,7 @@ type story struct {
 	ops        []*Operations
 	use        map[[2]string]*NodeUse
 	used       []*NodeUse
+	excluded   []Excluded // invalid trials, of which those of histograms have no sample
 }
 
 // takeStory reads events.jsonl and metrics.jsonl. A run in memory has none.
@@ -121,6 +122,10 @@ func (rep *Report) takeStory(r *results.Run) error {
 	if err := r.EachResource(s.resource); err != nil {
 		return err
 	}
+	for _, e := range s.excluded {
+		rep.exclude(e)
+	}
+	rep.nothingValid()
 	for workload, ways := range s.how {
 		if rep.How == nil {
 			rep.How = make(map[string]string)
@@ -217,6 +222,10 @@ func (t *timeline) active(ns int64, node string, epoch int64) {
 
 // trial takes the outcome of a trial: its span, its way, its generators.
 func (s *story) trial(t *timeline, e results.Event) {
+	if valid, told := e.Data["valid"].(bool); told && !valid {
+		reason, _ := e.Data["reason"].(string)
+		s.excluded = append(s.excluded, Excluded{e.Cell, e.Workload, e.Repeat, e.Trial, e.Node, reason})
+	}
 	end := int64(number(e.Data["endNs"]))
 	t.saw(end)
 	for j := len(t.faults) - 1; j >= 0; j-- {

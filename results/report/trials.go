@@ -44,22 +44,13 @@ const (
 // valid.
 func (rep *Report) takeSamples(samples []results.Sample) {
 	of := make(map[figureKey][]results.Sample) // headlines
-	seen := make(map[Excluded]bool)
 	for _, s := range samples {
 		m, phase, err := results.FindMetric(s.Metric)
 		if err != nil {
 			continue // Open refuses such samples
 		}
 		if !s.Valid {
-			e := Excluded{s.Cell, s.Workload, s.Repeat, s.Trial, s.Subject, s.Reason}
-			if !seen[e] {
-				seen[e] = true
-				if len(rep.Excluded) < maxExcluded {
-					rep.Excluded = append(rep.Excluded, e)
-				} else {
-					rep.ExcludedMore++
-				}
-			}
+			rep.exclude(Excluded{s.Cell, s.Workload, s.Repeat, s.Trial, s.Subject, s.Reason})
 			continue
 		}
 		key := figureKey{s.Cell, s.Workload, m.Name, phase}
@@ -71,6 +62,67 @@ func (rep *Report) takeSamples(samples []results.Sample) {
 	for i := range rep.Figures {
 		f := &rep.Figures[i]
 		rep.flag(of[figureKey{f.Cell, f.Workload, f.Metric, f.Phase}])
+	}
+}
+
+// trialKey tells an invalid trial from others; attempts of one repeat differ in
+// their reasons.
+type trialKey struct {
+	cell, workload string
+	repeat, trial  int
+	reason         string
+}
+
+// exclude lists an invalid trial once. One of a repeat of which nothing was
+// meant to count is listed and not counted.
+func (rep *Report) exclude(e Excluded) {
+	key := trialKey{e.Cell, e.Workload, e.Repeat, e.Trial, e.Reason}
+	if rep.excluded[key] {
+		return
+	}
+	rep.excluded[key] = true
+	if !rep.warmUp(e.Cell, e.Repeat) {
+		rep.invalid++
+	}
+	if len(rep.Excluded) < maxExcluded {
+		rep.Excluded = append(rep.Excluded, e)
+	} else {
+		rep.ExcludedMore++
+	}
+}
+
+// warmUp reports whether no attempt at the repeat was meant to count.
+func (rep *Report) warmUp(cell string, repeat int) bool {
+	dropped := false
+	for _, c := range rep.Run.Cells {
+		for _, a := range c.Attempts {
+			if c.ID == cell && a.Repeat == repeat {
+				dropped = a.Dropped != ""
+			}
+		}
+	}
+	return dropped
+}
+
+// nothingValid adds the figures of workloads whose trials are all invalid and
+// left no sample, as those of histograms do: that nothing came is shown.
+func (rep *Report) nothingValid() {
+	trials := make(map[[2]string]int64) // by cell and workload
+	for key := range rep.excluded {
+		if !rep.warmUp(key.cell, key.repeat) {
+			trials[[2]string{key.cell, key.workload}]++
+		}
+	}
+	for _, c := range rep.Run.Cells {
+		for _, m := range results.Metrics() {
+			n := trials[[2]string{c.ID, m.Workload}]
+			if n == 0 || slices.ContainsFunc(rep.Figures, func(f results.Figure) bool { return f.Cell == c.ID && f.Metric == m.Name && f.Workload == m.Workload }) {
+				continue
+			}
+			rep.Figures = append(rep.Figures, results.Figure{
+				Cell: c.ID, Workload: m.Workload, Metric: m.Name, Phase: m.Headline, Headline: true, Unit: m.Unit, Invalid: n,
+			})
+		}
 	}
 }
 

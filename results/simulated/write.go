@@ -86,7 +86,10 @@ func (d *drawing) writeEvents(w *results.Writer, c *results.Cell, repeat int) er
 				add(start+p.ns, "phase", "", map[string]any{"detail": p.name})
 			}
 			why := d.why(c, repeat, trial, workload)
-			data := map[string]any{"how": "kill", "valid": why == "", "endNs": end}
+			data := map[string]any{"valid": why == "", "endNs": end}
+			if how := wayOf(workload); how != "" {
+				data["how"] = how
+			}
 			if why != "" {
 				data["reason"] = why
 			}
@@ -100,6 +103,15 @@ func (d *drawing) writeEvents(w *results.Writer, c *results.Cell, repeat int) er
 		}
 	}
 	return nil
+}
+
+// wayOf is how a workload's fault comes, where there are several ways.
+func wayOf(workload string) string {
+	switch workload {
+	case "controller-failover", "broker-failure":
+		return "kill"
+	}
+	return ""
 }
 
 // endOfPhase is when a phase of a trial ended, from its start.
