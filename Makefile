@@ -42,11 +42,11 @@ fuzz: ## run each fuzz target for FUZZTIME
 	    $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 	  done; done
 
-sim: ## simulate the Raft machines under faults, SEEDS seeds
-	SEEDS=$(SEEDS) $(GO) test ./internal/sim -run 'TestSeeds' -count=1 -v
+sim: ## simulate the machines of both controllers under faults, SEEDS seeds
+	SEEDS=$(SEEDS) $(GO) test ./internal/sim ./internal/sim/zkcluster -run 'TestSeeds' -count=1 -v
 
 teeth: ## plant bugs one at a time; each must be found by a named invariant
-	$(GO) test -tags teeth ./internal/sim -run 'TestTeeth' -count=1 -v
+	$(GO) test -tags teeth ./internal/sim ./internal/sim/zkcluster -run 'TestTeeth' -count=1 -v
 
 images: build ## build the images of the docker provider and print their names
 	$(GO) run ./docker/build -node bin/kbench
