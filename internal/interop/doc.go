@@ -7,8 +7,8 @@
 //
 //	make interop-zk
 //
-// KBENCH_INTEROP_LOGS names a directory that gets the logs of a test that
-// failed. What each story proves stands in zkcontroller/README.md.
+// KBENCH_INTEROP_LOGS names a directory that gets the logs of all nodes. What
+// each story proves stands in zkcontroller/README.md.
 //
 // One cluster serves the stories of a test, in the order of their list. Its
 // controller candidates hold /controller before the first real broker starts,

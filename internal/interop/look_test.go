@@ -103,7 +103,6 @@ func (r *rig) awaitServing(t *testing.T, ids ...broker) {
 		cl := r.asked(t, id)
 		eventually(t, fmt.Sprintf("broker %d serves", id), func(ctx context.Context) error {
 			if !r.nodes[id].Running() {
-				r.keepLogs(t)
 				t.Fatalf("broker %d has ended", id)
 			}
 			if err := r.read(fmt.Sprintf("/brokers/ids/%d", id), &struct{}{}); err != nil {

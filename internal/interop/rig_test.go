@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,11 +45,12 @@ var (
 const (
 	version = "3.9.2" // of the real brokers
 	// The session of the real brokers is long, so that a gate that is shut for a
-	// while does not end it: ZooKeeper grants at most 20 ticks. That of kbench's
-	// nodes is short, so that a killed controller is missed soon.
-	tick        = 500 * time.Millisecond
-	realSession = 10 * time.Second
-	ourSession  = 2 * time.Second
+	// while does not end it. That of kbench's nodes is shorter, so that a killed
+	// controller is missed before, and outlives a moment in which the machine
+	// stands still.
+	tick        = time.Second
+	realSession = 15 * time.Second
+	ourSession  = 4 * time.Second
 	// recovery bounds every wait for the cluster; the machine may be busy.
 	recovery = 60 * time.Second
 )
@@ -140,11 +143,32 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// scratch is a directory in memory where there is room: a disk that takes
+// seconds for an fsync would end sessions in the midst of a story.
+func scratch(t *testing.T) string {
+	t.Helper()
+	const memory, room = "/dev/shm", 1 << 30
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(memory, &st); err != nil || st.Bavail*uint64(st.Bsize) < room {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "kbench-interop-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // newRig starts ZooKeeper and the candidates; the first one holds /controller.
 func newRig(t *testing.T, protocol string) *rig {
 	t.Helper()
 	inst := need(t)
-	dir := t.TempDir()
+	dir := scratch(t)
 	r := &rig{
 		protocol: protocol, inst: inst, dir: dir, nodes: map[broker]provider.Node{},
 		ports: map[broker]uint16{}, secure: map[broker]uint16{}, dirs: map[broker]string{},
@@ -279,6 +303,7 @@ func (r *rig) properties(id broker) kafka.Properties {
 		{Key: "controlled.shutdown.retry.backoff.ms", Value: "500"},
 		{Key: "log.cleaner.dedupe.buffer.size", Value: strconv.Itoa(8 << 20)},
 		{Key: "log.segment.delete.delay.ms", Value: "100"},
+		{Key: "log.initial.task.delay.ms", Value: "500"}, // of the first deletion of logs
 	})
 	if r.protocol != "" {
 		p = p.With(kafka.Properties{{Key: "inter.broker.protocol.version", Value: r.protocol}})
@@ -350,13 +375,14 @@ func (r *rig) judgeLogs(t *testing.T) {
 	}
 }
 
-// keepLogs copies the logs of a failed run to the directory that
-// KBENCH_INTEROP_LOGS names.
+// keepLogs copies the logs to the directory that KBENCH_INTEROP_LOGS names.
 func (r *rig) keepLogs(t *testing.T) {
 	to := os.Getenv("KBENCH_INTEROP_LOGS")
-	if to == "" || !t.Failed() {
+	if to == "" {
 		return
 	}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	to = filepath.Join(to, test)
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		t.Error(err)
 	}
