@@ -167,6 +167,11 @@ var plantedBugs = []planted{
 		invariants: []string{"Z4", "Z5", "Z9", "C1", "C3", "C9", "Z10", "Z6"},
 	},
 	{
+		name:       "isr-asked-anew-after-a-lost-answer",
+		edits:      []edit{{"isr.go", "			return // asked again as it was\n", "			b.pending = nil\n			return\n"}},
+		invariants: []string{"C3", "Z9"},
+	},
+	{
 		name:       "answers-of-a-former-registration",
 		edits:      []edit{{"machine/brokers.go", "(m.cfg.NoBrokerEpochs || b.Epoch == epoch)", "(true || b.Epoch == epoch)"}},
 		invariants: []string{"Z10"},
