@@ -19,7 +19,7 @@ func OneLine(s string) string {
 func MarkdownText(s string) string { return markdownEscapes.Replace(OneLine(s)) }
 
 var markdownEscapes = strings.NewReplacer(
-	"\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]",
+	"\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "~", "\\~",
 )
 
 // GuardFormula keeps a spreadsheet from running a cell of CSV; unguard undoes

@@ -2,8 +2,10 @@
 // benchstat, benchseries and the like work on it.
 //
 // A line is one value: of a trial, or, for metrics that are taken by histogram
-// (propagation, unavailability), the median or p99 of one repeat. Values of
-// invalid trials and cells are left out.
+// (propagation, unavailability), the median or p99 of one repeat: only these are
+// independent. So benchstat's median of such a metric is the one of the repeats'
+// medians, whereas reports and comparisons show that of all values; their tests
+// and intervals are the same. Values of invalid trials and cells are left out.
 //
 //	goos: linux
 //	environment: 5d2f0a6c1b7e9d33

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"kbench/results"
 )
 
 // GitHub is the workflow commands that GitHub Actions turns into annotations:
@@ -15,10 +17,10 @@ import (
 func (r *Report) GitHub() []byte {
 	var b strings.Builder
 	say := func(level, title, message string) {
-		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, githubProperty.Replace(oneLine(title)), githubData.Replace(message))
+		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, githubProperty.Replace(results.OneLine(title)), githubData.Replace(message))
 	}
 	if r.ExitCode == 3 && !r.has(NoData) {
-		say("error", "kbench: "+string(r.Verdict), oneLine(strings.Join(r.Reasons, "; ")))
+		say("error", "kbench: "+string(r.Verdict), results.OneLine(strings.Join(r.Reasons, "; ")))
 	}
 	for _, c := range order(r.Checks) {
 		level, title := "", "kbench: "+c.Name()
@@ -34,7 +36,7 @@ func (r *Report) GitHub() []byte {
 		default:
 			continue
 		}
-		say(level, title, oneLine(c.Sentence()))
+		say(level, title, results.OneLine(c.Sentence()))
 	}
 	return []byte(b.String())
 }
@@ -69,8 +71,8 @@ func (r *Report) GitLab() ([]byte, error) {
 	out := []codeQuality{} // an empty report is [], not null
 	add := func(severity, check, description string, identity ...string) {
 		sum := sha256.Sum256([]byte(strings.Join(append([]string{r.Name, check}, identity...), "\x00")))
-		q := codeQuality{Description: oneLine(description), CheckName: check, Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity}
-		q.Location.Path, q.Location.Lines.Begin = "kbench/"+oneLine(r.Name), 1
+		q := codeQuality{Description: results.OneLine(description), CheckName: check, Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity}
+		q.Location.Path, q.Location.Lines.Begin = "kbench/"+results.OneLine(r.Name), 1
 		out = append(out, q)
 	}
 	if r.ExitCode == 3 && !r.has(NoData) {

@@ -24,7 +24,12 @@
 // All of it must hold. The effect is asked of the estimate, not of the lower
 // end of its interval: with ten trials under 5 % of noise an interval that
 // clears 5 % would find a regression of 10 % in two of three nights only, the
-// rule above finds it in more than nine of ten.
+// rule above finds it in more than nine of ten of a single figure or six, where
+// nights differ by 1 % at most. The noise of whole nights is not averaged out by
+// trials and Holm divides the level: of 16 figures, one of them worse by 10 %,
+// it is found in 88, 80, 42 and 25 of 100 nights where nights differ by 0, 1, 2
+// and 3 %. What stays is found again on the nights that follow, by package trend
+// too, which looks at several nights together.
 //
 // Baseline nights are comparable ones (package history says which) since the
 // last accepted change, the newest Window of them. A night that was surely a

@@ -105,7 +105,7 @@ func TestGitHubCommandsAreLines(t *testing.T) {
 		t.Errorf("%d commands for 5 checks that did not pass", len(lines))
 	}
 	for _, l := range lines {
-		if !strings.HasPrefix(l, "::") || l != oneLine(l) {
+		if !strings.HasPrefix(l, "::") || l != results.OneLine(l) {
 			t.Errorf("%q", l)
 		}
 	}

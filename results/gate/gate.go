@@ -104,6 +104,9 @@ type Check struct {
 	relative bool // a threshold that needs a baseline
 }
 
+// SchemaVersion is the version of the JSON form.
+const SchemaVersion = 1
+
 // Report is a judged run: the documented contract of its JSON form.
 type Report struct {
 	Format        string    `json:"format"` // "kbench-gate"
@@ -131,7 +134,7 @@ func Judge(run *results.Run, log *history.Log, o Options) (*Report, error) {
 		return nil, fmt.Errorf("%s is an interleaved comparison; `kbench ab %s` judges it", m.ID, run.Dir)
 	}
 	r := &Report{
-		Format: "kbench-gate", SchemaVersion: results.SchemaVersion, Run: m.ID, Name: m.Name, Started: m.Started,
+		Format: "kbench-gate", SchemaVersion: SchemaVersion, Run: m.ID, Name: m.Name, Started: m.Started,
 		Commit: m.Tool.Commit, SpecHash: m.SpecHash, EnvHash: m.EnvHash,
 	}
 	r.attempts(m)

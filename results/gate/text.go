@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"kbench/results"
 )
 
 // words name a state in a column of equal width.
@@ -47,41 +49,31 @@ func times(n int) string {
 // Text is the form for a terminal: what is wrong comes first.
 func (r *Report) Text() string {
 	var b strings.Builder
-	b.WriteString(oneLine(r.Headline()) + "\n")
+	b.WriteString(results.OneLine(r.Headline()) + "\n")
 	// Checks say themselves what is wrong with them.
 	if r.Verdict != Regressed {
 		for _, reason := range r.Reasons {
-			b.WriteString("reason: " + oneLine(reason) + "\n")
+			b.WriteString("reason: " + results.OneLine(reason) + "\n")
 		}
 	}
 	for _, note := range r.Notes {
-		b.WriteString("note: " + oneLine(note) + "\n")
+		b.WriteString("note: " + results.OneLine(note) + "\n")
 	}
 	for _, c := range order(r.Checks) {
-		b.WriteString(words[c.State] + oneLine(c.Sentence()) + "\n")
+		b.WriteString(words[c.State] + results.OneLine(c.Sentence()) + "\n")
 	}
 	return b.String()
-}
-
-// oneLine takes what a terminal or a line would act on out of a text.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // Markdown is the form for pull requests and job summaries.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\n", escape(r.Headline()))
+	fmt.Fprintf(&b, "**%s**\n\n", results.MarkdownText(r.Headline()))
 	for _, reason := range r.Reasons {
-		b.WriteString("- " + escape(reason) + "\n")
+		b.WriteString("- " + results.MarkdownText(reason) + "\n")
 	}
 	for _, note := range r.Notes {
-		b.WriteString("- " + escape(note) + "\n")
+		b.WriteString("- " + results.MarkdownText(note) + "\n")
 	}
 	if len(r.Checks) > 0 {
 		b.WriteString("\n| | cell | check | value | bound | baseline | result |\n|---|---|---|--:|--:|--:|---|\n")
@@ -93,11 +85,11 @@ func (r *Report) Markdown() string {
 		}
 		cells := []string{strings.TrimSpace(words[c.State]), c.Cell, name, c.optional(c.Value), c.optional(c.Bound), c.optional(c.Baseline), c.Message}
 		for i := range cells {
-			cells[i] = escape(cells[i])
+			cells[i] = results.MarkdownText(cells[i])
 		}
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
-	fmt.Fprintf(&b, "\nspec %s, environment %s\n", escape(r.SpecHash), escape(r.EnvHash))
+	fmt.Fprintf(&b, "\nspec %s, environment %s\n", results.MarkdownText(r.SpecHash), results.MarkdownText(r.EnvHash))
 	return b.String()
 }
 
@@ -106,13 +98,6 @@ func (c *Check) optional(v *float64) string {
 		return ""
 	}
 	return c.format(*v)
-}
-
-// escape keeps a name from being markup.
-func escape(s string) string {
-	return strings.NewReplacer(
-		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, `\`, `\\`, "~", `\~`,
-	).Replace(oneLine(s))
 }
 
 // JSON is the machine-readable form.

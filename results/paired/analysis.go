@@ -40,6 +40,9 @@ type Options struct {
 	Margin float64 // 0: the folder's
 }
 
+// SchemaVersion is the version of the JSON form.
+const SchemaVersion = 1
+
 // Analysis is a comparison, judged: the documented contract of its JSON form.
 type Analysis struct {
 	Format        string   `json:"format"` // "kbench-ab"
@@ -99,7 +102,7 @@ func Analyse(r *results.Run, o Options) (*Analysis, error) {
 		return nil, fmt.Errorf("%s holds no interleaved comparison; `kbench ab` writes them, `kbench compare` compares other runs", r.Manifest.ID)
 	}
 	a := &Analysis{
-		Format: "kbench-ab", SchemaVersion: results.SchemaVersion, Run: r.Manifest.ID,
+		Format: "kbench-ab", SchemaVersion: SchemaVersion, Run: r.Manifest.ID,
 		Base: c.Base.Name, Variant: c.Variant.Name, Metric: cmp.Or(o.Metric, c.Metric), Margin: cmp.Or(o.Margin, c.Margin),
 		Pairs: c.Pairs, Warmup: c.Warmup,
 	}

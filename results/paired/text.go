@@ -127,7 +127,7 @@ func (a *Analysis) rows(family []Result) [][]string {
 func (a *Analysis) Text() string {
 	var b strings.Builder
 	for _, line := range a.Headline() {
-		b.WriteString(oneLine(line) + "\n")
+		b.WriteString(results.OneLine(line) + "\n")
 	}
 	for _, family := range [][]Result{a.Points, a.Secondary} {
 		if len(family) == 0 {
@@ -137,7 +137,7 @@ func (a *Analysis) Text() string {
 		rows := a.rows(family)
 		for _, row := range rows {
 			for i := range row {
-				row[i] = oneLine(row[i])
+				row[i] = results.OneLine(row[i])
 			}
 		}
 		t := columns.Table{Ruled: true, Head: rows[0], Rows: rows[1:], Right: []bool{2: true, 3: true, 4: true, 7: true}}
@@ -147,25 +147,15 @@ func (a *Analysis) Text() string {
 	return b.String()
 }
 
-// oneLine takes what a terminal or a table would act on out of a name.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
 // Markdown is the form for pull requests.
 func (a *Analysis) Markdown() string {
 	var b strings.Builder
 	for i, line := range a.Headline() {
 		if i == 0 {
-			b.WriteString("**" + escape(line) + "**\n\n")
+			b.WriteString("**" + results.MarkdownText(line) + "**\n\n")
 			continue
 		}
-		b.WriteString("- " + escape(line) + "\n")
+		b.WriteString("- " + results.MarkdownText(line) + "\n")
 	}
 	for i, family := range [][]Result{a.Points, a.Secondary} {
 		if len(family) == 0 {
@@ -177,7 +167,7 @@ func (a *Analysis) Markdown() string {
 		}
 		for i, row := range a.rows(family) {
 			for j := range row {
-				row[j] = escape(row[j])
+				row[j] = results.MarkdownText(row[j])
 			}
 			b.WriteString("| " + strings.Join(row, " | ") + " |\n")
 			if i == 0 {
@@ -185,15 +175,8 @@ func (a *Analysis) Markdown() string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s. Run `%s`.\n", a.method(), strings.ReplaceAll(oneLine(a.Run), "`", "'"))
+	fmt.Fprintf(&b, "\n%s. Run `%s`.\n", a.method(), strings.ReplaceAll(results.OneLine(a.Run), "`", "'"))
 	return b.String()
-}
-
-// escape keeps a name from being markup.
-func escape(s string) string {
-	return strings.NewReplacer(
-		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, `\`, `\\`, "~", `\~`,
-	).Replace(oneLine(s))
 }
 
 // JSON is the machine-readable form.
