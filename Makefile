@@ -62,7 +62,7 @@ duel-kraft: build kafka ## pit our KRaft quorum against Kafka's, in pairs; DUELF
 
 interop-zk: ## run Kafka 3.9's own brokers and tools under our ZooKeeper-mode controller
 	-@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || harness/kafka/maven/fetch.sh 3.9.2 bin/kafka
-	KBENCH_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout 10m
+	KBENCH_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout 15m
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...

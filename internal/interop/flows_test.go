@@ -104,10 +104,13 @@ func (r *rig) storyReassignmentCancel(t *testing.T) {
 	r.awaitDirectories(t, real3, topic, 0)
 	wants(t, r.tool(t, kafkaReassign, real1, "--list"), "No partition reassignments found.")
 	for _, id := range realBrokers {
-		said := r.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "brokers", "--entity-name", fmt.Sprint(id))
-		if strings.Contains(said, "throttled.rate") {
-			t.Errorf("a throttle is left: %s", said)
-		}
+		eventually(t, fmt.Sprintf("no throttle is left at broker %d", id), func(context.Context) error {
+			said := r.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "brokers", "--entity-name", fmt.Sprint(id))
+			if strings.Contains(said, "throttled.rate") {
+				return errors.New(said)
+			}
+			return nil
+		})
 	}
 	r.consume(t, topic, 400)
 }

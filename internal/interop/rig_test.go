@@ -49,10 +49,10 @@ const (
 	// controller is missed before, and outlives a moment in which the machine
 	// stands still.
 	tick        = time.Second
-	realSession = 15 * time.Second
-	ourSession  = 4 * time.Second
+	realSession = 20 * time.Second
+	ourSession  = 6 * time.Second
 	// recovery bounds every wait for the cluster; the machine may be busy.
-	recovery = 60 * time.Second
+	recovery = 2 * time.Minute
 )
 
 // rig is a cluster and what watches it.

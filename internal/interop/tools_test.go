@@ -32,7 +32,7 @@ const (
 )
 
 // toolTimeout bounds one tool.
-const toolTimeout = 60 * time.Second
+const toolTimeout = 2 * time.Minute
 
 // maxPrinted bounds what a tool may print, in bytes.
 const maxPrinted = 8 << 20
