@@ -100,7 +100,7 @@ func TestWatch(t *testing.T) {
 		if len(r.Analyses) != c.want {
 			t.Errorf("%s: %d series", name, len(r.Analyses))
 		}
-		if want := 1e-4 / float64(max(c.want, 1)); r.Rule.AlertP != want {
+		if want := DefaultRule().For(c.want).AlertP; r.Rule.AlertP != want {
 			t.Errorf("%s: p %v, want %v", name, r.Rule.AlertP, want)
 		}
 	}
