@@ -149,8 +149,8 @@ var plantedBugs = []planted{
 		invariants: []string{"VotersOnly", "AckedDurable", "OneVoterChange", "Liveness", "CheckQuorum"},
 	},
 	{
-		name:       "backoff-without-jitter",
-		edits:      []edit{{"election.go", "return min(backoff, m.cfg.ElectionBackoffMax+time.Duration(m.rng.Int64N(int64(base))))", "return min(backoff, m.cfg.ElectionBackoffMax)"}},
+		name:       "election-timeout-without-jitter",
+		edits:      []edit{{"transition.go", "return t + time.Duration(m.rng.Int64N(int64(t)))", "return t"}},
 		invariants: []string{"Liveness"},
 	},
 }
