@@ -253,6 +253,9 @@ func TestNoisyNight(t *testing.T) {
 // TestLargeHistory: 3,000 nights are loaded in under two seconds, with and
 // without an index.
 func TestLargeHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: the race detector makes it ten times slower")
+	}
 	path := filepath.Join(t.TempDir(), FileName)
 	template := truth(0)
 	template.Trials, template.Partitions = 10, []int{1000, 10_000}
