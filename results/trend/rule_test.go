@@ -375,6 +375,9 @@ func TestOutliers(t *testing.T) {
 // TestLongHistory: 3,000 nights of 20 series are judged in less than a second
 // of work; with the second that reading takes, `trend` answers in two.
 func TestLongHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: the race detector makes it ten times slower")
+	}
 	var l history.Loaded
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
