@@ -17,66 +17,39 @@ func (c client) mayConfig(op access.Operation, kind kmsg.ConfigResourceType, nam
 
 // describeConfigs needs DESCRIBE_CONFIGS on each resource.
 func describeConfigs(c client, req *kmsg.DescribeConfigsRequest, next call) (kmsg.Response, error) {
-	kept, denied := split(req.Resources, func(r *kmsg.DescribeConfigsRequestResource) bool {
+	return partly(req, &req.Resources, func(r *kmsg.DescribeConfigsRequestResource) bool {
 		_, ok := c.mayConfig(access.DescribeConfigs, r.ResourceType, r.ResourceName)
 		return ok
+	}, next, func(resp *kmsg.DescribeConfigsResponse, r kmsg.DescribeConfigsRequestResource) {
+		item := kmsg.NewDescribeConfigsResponseResource()
+		item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
+		item.ErrorCode, _ = c.mayConfig(access.DescribeConfigs, r.ResourceType, r.ResourceName)
+		resp.Resources = append(resp.Resources, item)
 	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Resources = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.DescribeConfigsResponse); ok && err == nil {
-		for _, r := range denied {
-			item := kmsg.NewDescribeConfigsResponseResource()
-			item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
-			item.ErrorCode, _ = c.mayConfig(access.DescribeConfigs, r.ResourceType, r.ResourceName)
-			resp.Resources = append(resp.Resources, item)
-		}
-	}
-	return kresp, err
 }
 
 // alterConfigs needs ALTER_CONFIGS on each resource.
 func alterConfigs(c client, req *kmsg.AlterConfigsRequest, next call) (kmsg.Response, error) {
-	kept, denied := split(req.Resources, func(r *kmsg.AlterConfigsRequestResource) bool {
+	return partly(req, &req.Resources, func(r *kmsg.AlterConfigsRequestResource) bool {
 		_, ok := c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
 		return ok
+	}, next, func(resp *kmsg.AlterConfigsResponse, r kmsg.AlterConfigsRequestResource) {
+		item := kmsg.NewAlterConfigsResponseResource()
+		item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
+		item.ErrorCode, _ = c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
+		resp.Resources = append(resp.Resources, item)
 	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Resources = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.AlterConfigsResponse); ok && err == nil {
-		for _, r := range denied {
-			item := kmsg.NewAlterConfigsResponseResource()
-			item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
-			item.ErrorCode, _ = c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
-			resp.Resources = append(resp.Resources, item)
-		}
-	}
-	return kresp, err
 }
 
 // incrementalAlterConfigs needs ALTER_CONFIGS on each resource.
 func incrementalAlterConfigs(c client, req *kmsg.IncrementalAlterConfigsRequest, next call) (kmsg.Response, error) {
-	kept, denied := split(req.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) bool {
+	return partly(req, &req.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) bool {
 		_, ok := c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
 		return ok
+	}, next, func(resp *kmsg.IncrementalAlterConfigsResponse, r kmsg.IncrementalAlterConfigsRequestResource) {
+		item := kmsg.NewIncrementalAlterConfigsResponseResource()
+		item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
+		item.ErrorCode, _ = c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
+		resp.Resources = append(resp.Resources, item)
 	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Resources = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.IncrementalAlterConfigsResponse); ok && err == nil {
-		for _, r := range denied {
-			item := kmsg.NewIncrementalAlterConfigsResponseResource()
-			item.ResourceType, item.ResourceName = r.ResourceType, r.ResourceName
-			item.ErrorCode, _ = c.mayConfig(access.AlterConfigs, r.ResourceType, r.ResourceName)
-			resp.Resources = append(resp.Resources, item)
-		}
-	}
-	return kresp, err
 }

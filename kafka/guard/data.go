@@ -98,27 +98,18 @@ func fetch(c client, req *kmsg.FetchRequest, next call) (kmsg.Response, error) {
 
 // listOffsets needs DESCRIBE on each topic.
 func listOffsets(c client, req *kmsg.ListOffsetsRequest, next call) (kmsg.Response, error) {
-	kept, denied := split(req.Topics, func(t *kmsg.ListOffsetsRequestTopic) bool {
+	return partly(req, &req.Topics, func(t *kmsg.ListOffsetsRequestTopic) bool {
 		return c.mayTopic(access.Describe, t.Topic, [16]byte{})
-	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Topics = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.ListOffsetsResponse); ok && err == nil {
-		for _, t := range denied {
-			item := kmsg.NewListOffsetsResponseTopic()
-			item.Topic = t.Topic
-			for _, p := range t.Partitions {
-				part := kmsg.NewListOffsetsResponseTopicPartition()
-				part.Partition, part.ErrorCode = p.Partition, refusedTopic
-				item.Partitions = append(item.Partitions, part)
-			}
-			resp.Topics = append(resp.Topics, item)
+	}, next, func(resp *kmsg.ListOffsetsResponse, t kmsg.ListOffsetsRequestTopic) {
+		item := kmsg.NewListOffsetsResponseTopic()
+		item.Topic = t.Topic
+		for _, p := range t.Partitions {
+			part := kmsg.NewListOffsetsResponseTopicPartition()
+			part.Partition, part.ErrorCode = p.Partition, refusedTopic
+			item.Partitions = append(item.Partitions, part)
 		}
-	}
-	return kresp, err
+		resp.Topics = append(resp.Topics, item)
+	})
 }
 
 // offsetForLeaderEpoch needs DESCRIBE on each topic, or CLUSTER_ACTION.
@@ -126,25 +117,16 @@ func offsetForLeaderEpoch(c client, req *kmsg.OffsetForLeaderEpochRequest, next 
 	if c.mayCluster(access.ClusterAction) {
 		return next()
 	}
-	kept, denied := split(req.Topics, func(t *kmsg.OffsetForLeaderEpochRequestTopic) bool {
+	return partly(req, &req.Topics, func(t *kmsg.OffsetForLeaderEpochRequestTopic) bool {
 		return c.mayTopic(access.Describe, t.Topic, [16]byte{})
-	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Topics = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.OffsetForLeaderEpochResponse); ok && err == nil {
-		for _, t := range denied {
-			item := kmsg.NewOffsetForLeaderEpochResponseTopic()
-			item.Topic = t.Topic
-			for _, p := range t.Partitions {
-				part := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
-				part.Partition, part.ErrorCode = p.Partition, refusedTopic
-				item.Partitions = append(item.Partitions, part)
-			}
-			resp.Topics = append(resp.Topics, item)
+	}, next, func(resp *kmsg.OffsetForLeaderEpochResponse, t kmsg.OffsetForLeaderEpochRequestTopic) {
+		item := kmsg.NewOffsetForLeaderEpochResponseTopic()
+		item.Topic = t.Topic
+		for _, p := range t.Partitions {
+			part := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+			part.Partition, part.ErrorCode = p.Partition, refusedTopic
+			item.Partitions = append(item.Partitions, part)
 		}
-	}
-	return kresp, err
+		resp.Topics = append(resp.Topics, item)
+	})
 }

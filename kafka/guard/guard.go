@@ -94,6 +94,23 @@ func split[T any](items []T, allowed func(*T) bool) (kept, denied []T) {
 	return kept, denied
 }
 
+// partly asks the handler for the items that are allowed, and has refuse answer
+// for each of the others in the handler's response.
+func partly[T any, R kmsg.Response](req kmsg.Request, items *[]T, allowed func(*T) bool, next call, refuse func(R, T)) (kmsg.Response, error) {
+	kept, denied := split(*items, allowed)
+	if len(denied) == 0 {
+		return next()
+	}
+	*items = kept
+	kresp, err := rest(req, len(kept), next)
+	if resp, ok := kresp.(R); ok && err == nil {
+		for _, item := range denied {
+			refuse(resp, item)
+		}
+	}
+	return kresp, err
+}
+
 // refused are the codes of refusals.
 const (
 	refusedTopic   = int16(kafka.TopicAuthorizationFailed)

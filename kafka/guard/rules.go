@@ -67,22 +67,13 @@ func createTopics(c client, req *kmsg.CreateTopicsRequest, next call) (kmsg.Resp
 	if c.mayCluster(access.Create) {
 		return next()
 	}
-	kept, denied := split(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) bool {
+	return partly(req, &req.Topics, func(t *kmsg.CreateTopicsRequestTopic) bool {
 		return c.mayTopic(access.Create, t.Topic, [16]byte{})
+	}, next, func(resp *kmsg.CreateTopicsResponse, t kmsg.CreateTopicsRequestTopic) {
+		item := kmsg.NewCreateTopicsResponseTopic()
+		item.Topic, item.ErrorCode, item.ErrorMessage = t.Topic, refusedTopic, kmsg.StringPtr("Authorization failed.")
+		resp.Topics = append(resp.Topics, item)
 	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Topics = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.CreateTopicsResponse); ok && err == nil {
-		for _, t := range denied {
-			item := kmsg.NewCreateTopicsResponseTopic()
-			item.Topic, item.ErrorCode, item.ErrorMessage = t.Topic, refusedTopic, kmsg.StringPtr("Authorization failed.")
-			resp.Topics = append(resp.Topics, item)
-		}
-	}
-	return kresp, err
 }
 
 // deleteTopics needs DELETE on each topic.
@@ -113,22 +104,13 @@ func deleteTopics(c client, req *kmsg.DeleteTopicsRequest, next call) (kmsg.Resp
 
 // createPartitions needs ALTER on each topic.
 func createPartitions(c client, req *kmsg.CreatePartitionsRequest, next call) (kmsg.Response, error) {
-	kept, denied := split(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) bool {
+	return partly(req, &req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) bool {
 		return c.mayTopic(access.Alter, t.Topic, [16]byte{})
+	}, next, func(resp *kmsg.CreatePartitionsResponse, t kmsg.CreatePartitionsRequestTopic) {
+		item := kmsg.NewCreatePartitionsResponseTopic()
+		item.Topic, item.ErrorCode = t.Topic, refusedTopic
+		resp.Topics = append(resp.Topics, item)
 	})
-	if len(denied) == 0 {
-		return next()
-	}
-	req.Topics = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.CreatePartitionsResponse); ok && err == nil {
-		for _, t := range denied {
-			item := kmsg.NewCreatePartitionsResponseTopic()
-			item.Topic, item.ErrorCode = t.Topic, refusedTopic
-			resp.Topics = append(resp.Topics, item)
-		}
-	}
-	return kresp, err
 }
 
 // findCoordinator needs DESCRIBE on each group or transactional id.
@@ -145,20 +127,13 @@ func findCoordinator(c client, req *kmsg.FindCoordinatorRequest, next call) (kms
 		resp.ErrorCode, resp.NodeID = code, -1
 		return resp, nil
 	}
-	kept, denied := split(req.CoordinatorKeys, func(key *string) bool { return c.may(access.Describe, kind, *key) })
-	if len(denied) == 0 {
-		return next()
-	}
-	req.CoordinatorKeys = kept
-	kresp, err := rest(req, len(kept), next)
-	if resp, ok := kresp.(*kmsg.FindCoordinatorResponse); ok && err == nil {
-		for _, key := range denied {
-			item := kmsg.NewFindCoordinatorResponseCoordinator()
-			item.Key, item.NodeID, item.ErrorCode = key, -1, code
-			resp.Coordinators = append(resp.Coordinators, item)
-		}
-	}
-	return kresp, err
+	return partly(req, &req.CoordinatorKeys, func(key *string) bool {
+		return c.may(access.Describe, kind, *key)
+	}, next, func(resp *kmsg.FindCoordinatorResponse, key string) {
+		item := kmsg.NewFindCoordinatorResponseCoordinator()
+		item.Key, item.NodeID, item.ErrorCode = key, -1, code
+		resp.Coordinators = append(resp.Coordinators, item)
+	})
 }
 
 // initProducerID needs WRITE on the transactional id, or IDEMPOTENT_WRITE on the
