@@ -41,7 +41,11 @@ type nodeLog struct {
 	real       bool  // of Apache Kafka, otherwise of kbench
 	read       int64 // bytes
 	last       time.Time
-	left       string // the connection that the line before says the node closed itself
+	left       map[string]bool // connections that the node says it closed itself
+}
+
+func newNodeLog(node, file string, real bool) *nodeLog {
+	return &nodeLog{node: node, file: file, real: real, left: map[string]bool{}}
 }
 
 // bad tells the lines of what has been written since the last look that no
@@ -67,10 +71,12 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 		if at, ok := l.time(line); ok {
 			l.last = at
 		}
-		if l.tells(line) && !f.cover(l.last) && !l.own(line) {
+		if own := l.own(line); l.tells(line) && !own && !f.cover(l.last) {
 			out = append(out, l.node+": "+line)
 		}
-		l.left = connection(ownClose, line)
+		if c := connection(ownClose, line); c != "" {
+			l.left[c] = true
+		}
 	}
 	return out, nil
 }
@@ -109,8 +115,9 @@ func (l *nodeLog) tells(line string) bool {
 }
 
 // A follower that has nothing left to fetch from a leader closes its connection
-// while a fetch waits there. It says so in the line before it tells that the
-// fetch was cancelled. That is no fault of either side, so it is forgiven.
+// while a fetch waits there. It says so before it tells that the fetch was
+// cancelled; lines of other threads may come between. That is no fault of either
+// side, so it is forgiven, once for each close.
 var (
 	ownClose  = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Client requested connection close from node (\d+)$`)
 	cancelled = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Cancelled in-flight FETCH request .* due to node (\d+) being disconnected`)
@@ -119,7 +126,9 @@ var (
 // own reports whether a line follows from the node's own close of a connection.
 func (l *nodeLog) own(line string) bool {
 	c := connection(cancelled, line)
-	return c != "" && c == l.left
+	own := l.left[c]
+	delete(l.left, c)
+	return own
 }
 
 func connection(kind *regexp.Regexp, line string) string {
@@ -153,7 +162,9 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient Cancelled in-flight FETCH request with correlation id 5 due to node 2 being disconnected", true},
 		{true, fetcherClosed + "\n" + fetchCancelled, false},
 		{true, fetcherClosed + "\n" + strings.ReplaceAll(fetchCancelled, "node 11", "node 3"), true},
-		{true, fetcherClosed + "\n2026-01-02T03:04:07.000Z INFO x y\n" + fetchCancelled, true},
+		{true, fetcherClosed + "\n2026-01-02T03:04:07.000Z INFO x y\n" + fetchCancelled, false},
+		{true, fetcherClosed + "\n" + fetchCancelled + "\n" + fetchCancelled, true},
+		{true, fetchCancelled + "\n" + fetcherClosed, true},
 		{true, "2026-01-02T03:04:07.000Z WARN NodeToControllerRequestThread Error code UNSUPPORTED_VERSION", true},
 		{true, "2026-01-02T03:04:07.000Z INFO Log4jControllerRegistration$ Registered", false},
 		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},
@@ -166,7 +177,7 @@ func TestLogsAreJudged(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.line+"\n2026-01-02T03:04:04.000Z ERROR half a li"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		l := &nodeLog{node: "n", file: file, real: c.real}
+		l := newNodeLog("n", file, c.real)
 		bad, err := l.bad(f)
 		if err != nil || (len(bad) == 1) != c.bad || len(bad) > 1 {
 			t.Errorf("%s: %q, %v", c.line, bad, err)

@@ -255,7 +255,7 @@ func (r *rig) startOurs(t *testing.T, id broker) {
 		t.Fatal(err)
 	}
 	r.nodes[id] = n
-	r.logs = append(r.logs, &nodeLog{node: name, file: filepath.Join(r.dir, "nodes", name, "node.log")})
+	r.logs = append(r.logs, newNodeLog(name, filepath.Join(r.dir, "nodes", name, "node.log"), false))
 }
 
 // startReal starts a real broker for the first time.
@@ -281,7 +281,7 @@ func (r *rig) startReal(t *testing.T, id broker) {
 	}
 	t.Cleanup(func() { end(t, n) })
 	r.nodes[id], r.dirs[id] = n, filepath.Join(dir, "data")
-	r.logs = append(r.logs, &nodeLog{node: name, file: filepath.Join(dir, "server.log"), real: true})
+	r.logs = append(r.logs, newNodeLog(name, filepath.Join(dir, "server.log"), true))
 }
 
 // properties are those of a real broker. Its second listener is for clients
