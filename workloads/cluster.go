@@ -27,6 +27,20 @@ const (
 	FaultHeal    Fault = "heal"    // all packets pass again
 )
 
+// The faults that only a timeline has: they are made and undone by an Injector.
+const (
+	FaultRestart    Fault = "restart"        // SIGTERM, and a start as soon as it has exited
+	FaultSplit      Fault = "split"          // no packet between one group of processes and all others
+	FaultDelay      Fault = "delay"          // of every packet that leaves
+	FaultLoss       Fault = "loss"           // a share of the packets that arrive is lost
+	FaultRate       Fault = "rate"           // packets that leave share a bandwidth
+	FaultFsyncDelay Fault = "fsync-delay"    // every fsync takes longer
+	FaultFsyncError Fault = "fsync-error"    // every fsync fails
+	FaultDiskFull   Fault = "disk-full"      // every write that needs room fails
+	FaultCPU        Fault = "cpu"            // a quota of processor time
+	FaultExpire     Fault = "session-expiry" // its session with ZooKeeper ends while it runs on
+)
+
 // Severs reports whether the fault cuts links of a node that runs on.
 func (f Fault) Severs() bool {
 	return f == FaultIsolate || f == FaultCut || f == FaultCutIn || f == FaultCutOut

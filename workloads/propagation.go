@@ -103,6 +103,7 @@ func (s *spread) drive(ctx context.Context) {
 		progressEvery := int64(1 + s.p.Rate/10)
 		start := trace.Now()
 		s.out.StartNs = start
+		faults := s.playFaults(ctx, start)
 		slipped := drive(ctx, start, start+int64(s.p.Duration), Constant{s.p.Rate}, func(o op) bool {
 			select {
 			case window <- struct{}{}:
@@ -119,6 +120,7 @@ func (s *spread) drive(ctx context.Context) {
 			})
 			return true
 		})
+		faults.join()
 		// Every change has its own deadline, so this wait has one.
 		if err := await(ctx, changeTimeout, "every broker to serve every change", s.settled); err != nil {
 			s.invalid("%v", err)

@@ -22,6 +22,10 @@ type Env struct {
 	Recorder Recorder
 	Params   Params // zero fields take the kind's defaults
 	Seed     uint64 // of victims, samples and arrivals
+	// Faults is the timeline that a load with a duration plays beside itself,
+	// and Injector makes them; nil where there are none.
+	Faults   []TimedFault
+	Injector Injector
 	// Label goes into the names of the topics that are created, with the time
 	// that makes them unique. 1 to 100 letters, digits, dots, dashes, or "".
 	Label    string

@@ -1,0 +1,151 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+// TimedFault is a fault on the timeline of a load: it is made at an offset from
+// the load's start and undone after a time, whatever the load does meanwhile.
+type TimedFault struct {
+	Fault Fault
+	// On names whom it meets: roles or processes, as in Roles. FaultSplit has
+	// them on one side and everybody else on the other.
+	On  []string
+	At  time.Duration // from the load's start
+	For time.Duration // until it is undone; 0 for what undoes itself
+
+	Delay         time.Duration // of FaultDelay and FaultFsyncDelay
+	Jitter        time.Duration // of FaultDelay, at most Delay
+	LossPerMille  int           // of FaultLoss
+	KbitPerSecond int           // of FaultRate
+	CPUPercent    int           // of FaultCPU: of one processor
+}
+
+// String is the fault in the words of a spec, without its times.
+func (f TimedFault) String() string {
+	s := string(f.Fault)
+	switch f.Fault {
+	case FaultDelay, FaultFsyncDelay:
+		s += fmt.Sprintf(" of %v", f.Delay)
+		if f.Jitter > 0 {
+			s += fmt.Sprintf(" ± %v", f.Jitter)
+		}
+	case FaultLoss:
+		s += fmt.Sprintf(" of %d in 1,000", f.LossPerMille)
+	case FaultRate:
+		s += fmt.Sprintf(" of %d kbit/s", f.KbitPerSecond)
+	case FaultCPU:
+		s += fmt.Sprintf(" of %d %%", f.CPUPercent)
+	}
+	return s + " on " + strings.Join(f.On, ", ")
+}
+
+// Injector makes timed faults. The harness gives a workload one that knows the
+// running cluster.
+type Injector interface {
+	// Begin makes the fault and returns when its own probe saw it bite. The
+	// error says what kept it; then nothing is wrong any more.
+	Begin(ctx context.Context, f TimedFault) (Standing, error)
+}
+
+// Standing is a fault under way.
+type Standing struct {
+	Node          kafka.BrokerID // the first node that it meets; 0 where that has no id
+	Names         []string       // of the processes that it meets
+	SentNs, BitNs int64          // CLOCK_MONOTONIC: when it was made, and when it was seen to bite
+	// End undoes the fault and returns when its own probe saw everything heal:
+	// the stamps of both.
+	End func(ctx context.Context) (undoneNs, healedNs int64, err error)
+}
+
+// healWithin bounds the undoing of one fault of a timeline.
+const healWithin = 2 * time.Minute
+
+// timeline plays the faults of a spec beside a load.
+type timeline struct {
+	trial *trialRun
+	wg    sync.WaitGroup
+
+	mu     sync.Mutex
+	errs   []error
+	begun  int
+	healed int
+}
+
+// playFaults starts the timeline of the environment at startNs, the start of the
+// trial's load. Its end must be awaited by join.
+func (t *trialRun) playFaults(ctx context.Context, startNs int64) *timeline {
+	l := &timeline{trial: t}
+	for _, f := range t.Faults {
+		l.wg.Go(func() {
+			if err := l.play(ctx, startNs, f); err != nil {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.errs = append(l.errs, fmt.Errorf("%v at %v: %w", f, f.At, err))
+			}
+		})
+	}
+	return l
+}
+
+// play makes one fault and undoes it. It is undone also where ctx has ended: a
+// cluster is never left with it.
+func (l *timeline) play(ctx context.Context, startNs int64, f TimedFault) error {
+	if l.trial.Injector == nil {
+		return errors.New("this cluster takes no timed faults")
+	}
+	if pause(ctx, time.Duration(startNs+int64(f.At)-trace.Now())) != nil {
+		return nil // an interrupt says more than that it never came to it
+	}
+	s, err := l.trial.Injector.Begin(ctx, f)
+	if err != nil {
+		return err
+	}
+	how := fmt.Sprintf("%s (%s)", f, strings.Join(s.Names, ", "))
+	l.trial.event(EventFault, l.trial.out.N, s.Node, s.SentNs, "%s", how)
+	l.trial.event(EventPhase, l.trial.out.N, s.Node, s.BitNs, "%s: seen to bite", how)
+	l.mu.Lock()
+	l.begun++
+	l.mu.Unlock()
+	_ = pause(ctx, time.Duration(s.SentNs+int64(f.For)-trace.Now()))
+	over, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), healWithin, fmt.Errorf("not within %v", healWithin))
+	defer cancel()
+	undone, healed, err := s.End(over)
+	if err != nil {
+		return fmt.Errorf("undo it: %w", err)
+	}
+	l.trial.event(EventHealed, l.trial.out.N, s.Node, undone, EndOf+"%s", how)
+	l.trial.event(EventRestored, l.trial.out.N, s.Node, healed, EndOf+"%s", how)
+	l.mu.Lock()
+	l.healed++
+	l.mu.Unlock()
+	return nil
+}
+
+// EndOf begins the details of the events that end a fault of a timeline; the
+// detail of its beginning follows.
+const EndOf = "end of "
+
+// join waits until every fault is undone, and makes the trial invalid where one
+// did not bite or did not heal. It keeps their counts.
+func (l *timeline) join() {
+	l.wg.Wait()
+	if len(l.trial.Faults) == 0 {
+		return
+	}
+	l.trial.count("faults.bit", int64(l.begun))
+	l.trial.count("faults.healed", int64(l.healed))
+	slices.SortFunc(l.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	for _, err := range l.errs {
+		l.trial.invalid("fault: %v", err)
+	}
+}
