@@ -30,12 +30,14 @@ type recorder struct {
 	dists    map[phaseName]*results.Recorder // of the current workload
 	order    []phaseName
 	held     []heldValue
-	acked    []checker.Operation
-	faults   int // invalid trials, but for those whose generator slipped
-	slips    int
-	valid    map[string]int    // valid trials by workload
-	reason   map[string]string // why the last invalid trial of a workload was one
-	err      error
+	told     []checker.Operation // what clients asked for and what they were told
+	// unanswered counts those of told without an answer.
+	unanswered int
+	faults     int // invalid trials, but for those whose generator slipped
+	slips      int
+	valid      map[string]int    // valid trials by workload
+	reason     map[string]string // why the last invalid trial of a workload was one
+	err        error
 }
 
 func newRecorder(w *results.Writer, cell string, repeat int) *recorder {
@@ -173,12 +175,30 @@ func (r *recorder) controllers(node string, events []trace.Event) {
 
 // Acked implements workloads.Recorder: the history from which verify proves
 // that nothing was lost.
-func (r *recorder) Acked(op workloads.Operation) {
+func (r *recorder) Acked(op workloads.Operation) { r.tell(op, checker.Acknowledged) }
+
+// Unanswered implements workloads.Recorder.
+func (r *recorder) Unanswered(op workloads.Operation) { r.tell(op, checker.Unknown) }
+
+// maxUnanswered bounds what is kept of changes without an answer: a stream that
+// asks through a long outage has one for each request.
+const maxUnanswered = 100_000
+
+func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.acked = append(r.acked, checker.Operation{
+	if outcome == checker.Unknown {
+		switch r.unanswered++; {
+		case r.unanswered == maxUnanswered+1:
+			r.keep(fmt.Errorf("more than %d changes had no answer: what they did cannot be judged", maxUnanswered))
+			return
+		case r.unanswered > maxUnanswered:
+			return
+		}
+	}
+	r.told = append(r.told, checker.Operation{
 		Kind: checker.Kind(op.Kind), Topic: op.Topic, ID: op.TopicID, Partitions: op.Partitions,
-		Outcome: checker.Acknowledged, AtNs: op.AckedNs,
+		Config: op.Config, Value: op.Value, Outcome: outcome, SentNs: op.SentNs, AtNs: op.AckedNs,
 	})
 }
 
@@ -194,11 +214,11 @@ func (r *recorder) keep(err error) {
 	}
 }
 
-// history gives what was acknowledged.
+// history gives what clients asked for and what they were told.
 func (r *recorder) history() []checker.Operation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.acked)
+	return slices.Clone(r.told)
 }
 
 // tally gives the counts of trials and the failures to write.

@@ -97,3 +97,4 @@ func (unrecorded) Histogram(string, string) func(int64) { return func(int64) {} 
 func (unrecorded) Trial(workloads.Trial)                {}
 func (unrecorded) Event(workloads.Event)                {}
 func (unrecorded) Acked(workloads.Operation)            {}
+func (unrecorded) Unanswered(workloads.Operation)       {}

@@ -127,8 +127,9 @@ func (s *adminStream) dispensable(addr string) *attempt {
 func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	topic := newTopic{name: s.name(a.n), partitions: 1, replication: s.replication}
+	sentNs := trace.Now()
 	results, doneNs, err := s.admin.createAt(ctx, a.addr, []newTopic{topic}, adminTimeout)
-	r := results[topic.name]
+	r, lost := results[topic.name], err != nil
 	if err == nil {
 		err = r.code.Err()
 	}
@@ -144,8 +145,11 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 		s.latest = err
 	}
 	s.mu.Unlock()
-	if err == nil {
-		s.rec.Acked(Operation{Kind: OpCreateTopic, Topic: topic.name, TopicID: r.id, Partitions: 1, AckedNs: doneNs})
+	switch op := topic.operation(r.id, sentNs, doneNs); {
+	case err == nil:
+		s.rec.Acked(op)
+	case lost || retriable(r.code) && r.code != kafka.NotController:
+		s.rec.Unanswered(op)
 	}
 }
 

@@ -529,6 +529,7 @@ func (m *memory) Acked(o Operation) {
 	m.acked = append(m.acked, o)
 	m.mu.Unlock()
 }
+func (m *memory) Unanswered(Operation) {}
 
 // value gives a phase of a trial, which must be there.
 func value(t *attempted, trial Trial, metric, phase string) time.Duration {

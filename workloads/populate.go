@@ -153,16 +153,24 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 	if err != nil {
 		return topics, err
 	}
+	sentNs := trace.Now()
 	results, ackedNs, err := a.createAt(one, addr, topics, createTimeout)
 	if err != nil {
+		for _, t := range topics {
+			rec.Unanswered(t.operation(kafka.UUID{}, sentNs, ackedNs))
+		}
 		return topics, err
 	}
 	for _, t := range topics {
 		r := results[t.name]
+		op := t.operation(r.id, sentNs, ackedNs)
 		switch {
 		case r.code == kafka.None || r.code == kafka.TopicAlreadyExists && (again || a.cluster.Mode() == nodeconfig.ModeKRaft):
-			rec.Acked(Operation{Kind: OpCreateTopic, Topic: t.name, TopicID: r.id, Partitions: t.partitions, AckedNs: ackedNs})
+			rec.Acked(op)
 		case retriable(r.code):
+			if r.code != kafka.NotController { // the others may be answers to what goes on
+				rec.Unanswered(op)
+			}
 			left = append(left, t)
 			err = fmt.Errorf("create topic %s: %w (%s)", t.name, r.code, r.message)
 		default:
@@ -170,6 +178,10 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 		}
 	}
 	return left, err
+}
+
+func (t newTopic) operation(id kafka.UUID, sentNs, ackedNs int64) Operation {
+	return Operation{Kind: OpCreateTopic, Topic: t.name, TopicID: id, Partitions: t.partitions, SentNs: sentNs, AckedNs: ackedNs}
 }
 
 // retriable tells codes of a cluster that is not ready from refusals.

@@ -51,6 +51,9 @@ type Recorder interface {
 	// Acked appends to the history of acknowledged metadata changes, from
 	// which the checker proves that nothing was lost.
 	Acked(Operation)
+	// Unanswered appends a change that may have happened or not: no answer came,
+	// or one that does not say. AckedNs is when waiting ended.
+	Unanswered(Operation)
 }
 
 // Trial is one injected event and what was measured of it.
@@ -105,14 +108,22 @@ const (
 	EventNote       = "note"       // something the reader of a report should know
 )
 
-// Operation is one acknowledged metadata change.
+// Operation is one metadata change that was asked for.
 type Operation struct {
-	Kind       string // OpCreateTopic
+	Kind       string // OpCreateTopic and its like
 	Topic      string
 	TopicID    kafka.UUID // zero where the node did not say
-	Partitions int32
-	AckedNs    int64 // CLOCK_MONOTONIC, when the acknowledgement was read
+	Partitions int32      // of a creation; of OpCreatePartitions the new total
+	Config     string     // of OpAlterConfig: the name
+	Value      string     // and the new value
+	SentNs     int64      // CLOCK_MONOTONIC, when it was sent; 0 where that is not known
+	AckedNs    int64      // CLOCK_MONOTONIC, when the acknowledgement was read
 }
 
-// OpCreateTopic is the creation of a topic.
-const OpCreateTopic = "create-topic"
+// The kinds of Operation. The values are those of the history in a run folder.
+const (
+	OpCreateTopic      = "create-topic"
+	OpDeleteTopic      = "delete-topic"
+	OpCreatePartitions = "create-partitions"
+	OpAlterConfig      = "alter-config"
+)

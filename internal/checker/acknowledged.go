@@ -12,6 +12,8 @@ type expectation struct {
 	exists     belief
 	id         kafka.UUID // zero: any
 	partitions int32      // at least
+	kind       Kind       // of the operation before
+	atNs       int64      // when its answer came
 }
 
 // belief is what is known of a topic's existence.
@@ -69,12 +71,18 @@ func acknowledged(h History) Result {
 func expect(ops []Operation) (names []string, out map[string]expectation) {
 	out = make(map[string]expectation)
 	for _, op := range ops {
+		if op.Outcome == Refused || op.Kind == AlterConfig {
+			continue
+		}
 		e, known := out[op.Topic]
 		if !known {
 			names = append(names, op.Topic)
 			e.exists = absent
 		}
 		switch {
+		case known && op.Kind != e.kind && op.SentNs != 0 && op.SentNs <= e.atNs:
+			// They overlap: which came first is linearizable's to find.
+			e = expectation{exists: open}
 		case op.Outcome != Acknowledged:
 			// It may happen late: nothing on this topic is sure any more.
 			e = e.maybe(op)
@@ -85,6 +93,7 @@ func expect(ops []Operation) (names []string, out map[string]expectation) {
 		case op.Kind == CreatePartitions:
 			e.exists, e.partitions = present, max(e.partitions, op.Partitions)
 		}
+		e.kind, e.atNs = op.Kind, max(e.atNs, op.AtNs)
 		out[op.Topic] = e
 	}
 	slices.SortFunc(names, strings.Compare)

@@ -20,26 +20,32 @@ const (
 	CreateTopic      Kind = "create-topic"
 	DeleteTopic      Kind = "delete-topic"
 	CreatePartitions Kind = "create-partitions" // Partitions is the new total
+	AlterConfig      Kind = "alter-config"      // Config of the topic becomes Value
 )
 
 // Outcome is what the client learnt.
 type Outcome string
 
 // An operation without an answer may or may not have happened; a refused one
-// did not, and is left out of a history.
+// did not, and its Code may tell what was there.
 const (
 	Acknowledged Outcome = "acked"
 	Unknown      Outcome = "unknown"
+	Refused      Outcome = "refused"
 )
 
 // Operation is one change that a client asked for.
 type Operation struct {
-	Kind       Kind       `json:"kind"`
-	Topic      string     `json:"topic"`
-	ID         kafka.UUID `json:"-"`                    // zero where the answer did not say
-	Partitions int32      `json:"partitions,omitempty"` // of a creation
-	Outcome    Outcome    `json:"outcome"`
-	AtNs       int64      `json:"atNs"` // when the answer came, or waiting for it ended
+	Kind       Kind            `json:"kind"`
+	Topic      string          `json:"topic"`
+	ID         kafka.UUID      `json:"-"`                    // zero where the answer did not say
+	Partitions int32           `json:"partitions,omitempty"` // of a creation
+	Config     string          `json:"config,omitempty"`     // of AlterConfig: its name
+	Value      string          `json:"value,omitempty"`      // and its new value
+	Outcome    Outcome         `json:"outcome"`
+	Code       kafka.ErrorCode `json:"code,omitempty"`   // of a refusal
+	SentNs     int64           `json:"sentNs,omitempty"` // when it was sent; 0: not recorded, any time before AtNs
+	AtNs       int64           `json:"atNs"`             // when the answer came, or waiting for it ended
 }
 
 // View is all topics as one broker served them.
@@ -53,6 +59,13 @@ type Topic struct {
 	Name       string
 	ID         kafka.UUID
 	Partitions []Partition // any order
+	Configs    []Config    // of those that an operation altered; none where they were not asked for
+}
+
+// Config is one configuration of a Topic.
+type Config struct {
+	Name  string `json:"n"`
+	Value string `json:"v"`
 }
 
 // Partition is the state of one partition in a View.

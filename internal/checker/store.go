@@ -36,6 +36,7 @@ type viewLine struct {
 type topicLine struct {
 	Name       string      `json:"name"`
 	Partitions []Partition `json:"partitions"`
+	Configs    []Config    `json:"configs,omitempty"`
 }
 
 // Write stores a history as compressed JSON lines.
@@ -76,7 +77,7 @@ func (h History) lines(yield func(line) error) error {
 			return err
 		}
 		for _, t := range v.Topics {
-			if err := yield(line{Topic: &topicLine{t.Name, t.Partitions}, ID: idText(t.ID)}); err != nil {
+			if err := yield(line{Topic: &topicLine{t.Name, t.Partitions, t.Configs}, ID: idText(t.ID)}); err != nil {
 				return err
 			}
 		}
@@ -143,7 +144,7 @@ func (h *History) add(l line) error {
 		h.Views = append(h.Views, View{Broker: l.View.Broker})
 	case l.Topic != nil && len(h.Views) > 0:
 		v := &h.Views[len(h.Views)-1]
-		v.Topics = append(v.Topics, Topic{Name: l.Topic.Name, ID: id, Partitions: l.Topic.Partitions})
+		v.Topics = append(v.Topics, Topic{Name: l.Topic.Name, ID: id, Partitions: l.Topic.Partitions, Configs: l.Topic.Configs})
 	default:
 		return errors.New("it says nothing this version knows")
 	}
