@@ -219,7 +219,7 @@ func (r *Result) compare() {
 	for i := range base {
 		logs = append(logs, math.Log(variant[i])-math.Log(base[i]))
 	}
-	center, iv, ok := walsh(logs, stat.Alpha)
+	center, iv, ok := stat.Walsh(logs, 1-stat.Alpha)
 	if ratio := math.Exp(center); ratio == 0 || math.IsInf(ratio, 0) {
 		r.Why = fmt.Sprintf("%v and %v are too far apart for a ratio", r.Base, r.Variant)
 		return

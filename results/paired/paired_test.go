@@ -306,21 +306,6 @@ func TestIntervalIsTheTest(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
-	// Critical values of the two-sided test at 0.05, as tables print them.
-	for n, want := range map[int]int{5: 0, 6: 1, 7: 3, 8: 4, 9: 6, 10: 9, 12: 14, 15: 26, 20: 53, 25: 90} {
-		if got := refused(n, 0.025); got != want {
-			t.Errorf("n %d: %d, want %d", n, got, want)
-		}
-	}
-	if exact, normal := refused(maxCounted, 0.025), refused(maxCounted+1, 0.025); normal < exact || normal > exact+exact/20 {
-		t.Errorf("%d counted out, %d by the normal distribution of one more", exact, normal)
-	}
-	if n := pairsAtLeast(0.05); n != 6 {
-		t.Errorf("%d pairs", n)
-	}
-}
-
 // Values that no ratio can hold end in words.
 func TestFarApart(t *testing.T) {
 	r := Result{Values: []Pair{{1, "", 1e300, 1e-300}, {2, "", 1e300, 1e-300}}}

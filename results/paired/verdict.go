@@ -65,7 +65,7 @@ func (r *Result) sdLog() float64 {
 // TooFew says why a number of pairs can decide nothing, whatever they show;
 // empty where they can.
 func TooFew(pairs int) string {
-	least := pairsAtLeast(stat.Alpha)
+	least := stat.SignedRankNeeds(stat.Alpha)
 	if pairs >= least {
 		return ""
 	}

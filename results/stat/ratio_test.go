@@ -281,3 +281,19 @@ func BenchmarkShiftRatio(b *testing.B) {
 		ShiftRatio(x, y, 0.95)
 	}
 }
+
+func TestSignedRankLimit(t *testing.T) {
+	// Critical values of the two-sided test at 0.05, as tables print them.
+	for n, want := range map[int]int{5: 0, 6: 1, 7: 3, 8: 4, 9: 6, 10: 9, 12: 14, 15: 26, 20: 53, 25: 90} {
+		if got := signedRankLimit(n, 0.05); got != want {
+			t.Errorf("n %d: %d, want %d", n, got, want)
+		}
+	}
+	exact, normal := signedRankLimit(exactSignedRank, 0.05), signedRankLimit(exactSignedRank+1, 0.05)
+	if normal < exact || normal > exact+exact/5 {
+		t.Errorf("%d counted out, %d by the normal distribution of one more", exact, normal)
+	}
+	if n := SignedRankNeeds(0.05); n != 6 {
+		t.Errorf("%d pairs", n)
+	}
+}

@@ -145,6 +145,16 @@ func signedRankLimit(n int, alpha float64) int {
 	return k
 }
 
+// SignedRankNeeds is the smallest number of pairs that SignedRank can call
+// significant at alpha, whatever they show: six at 0.05.
+func SignedRankNeeds(alpha float64) int {
+	n := 1
+	for signedRankLimit(n, alpha) == 0 {
+		n++
+	}
+	return n
+}
+
 // untied gives the doubled ranks of n different sizes.
 func untied(n int) []int {
 	ranks := make([]int, n)
