@@ -33,6 +33,7 @@ const maxFaults = 5
 // their numbers and cures; path is for it.
 func decode(path string, src []byte) (file, error) {
 	var f file
+	src = bytes.TrimPrefix(src, []byte(byteOrderMark))
 	body, tail := src, []byte(nil)
 	if end := bytes.LastIndexByte(src, '\n'); end < len(src)-1 {
 		body, tail = src[:end+1], src[end+1:]
@@ -56,6 +57,9 @@ func decode(path string, src []byte) (file, error) {
 	}
 	return f, asError(path, faults)
 }
+
+// byteOrderMark is what some editors put before a text of UTF-8.
+const byteOrderMark = "\ufeff"
 
 // isTorn proves that a crash cut the text short: it is the beginning of a line
 // of this format, or blocks that the file system had reserved and not filled.

@@ -349,6 +349,7 @@ func TestHarmless(t *testing.T) {
 	a, b := asJSON(t, night(t, truth(0))), asJSON(t, night(t, truth(1)))
 	for name, text := range map[string]string{
 		"blank lines": "\n" + a + "\n\n" + b + "\n\n",
+		"byte order":  "\ufeff" + a + "\n" + b + "\n",
 		"CRLF":        a + "\r\n" + b + "\r\n",
 		"no newline":  a + "\n" + b,
 		"twice":       a + "\n" + b + "\n" + a + "\n",
