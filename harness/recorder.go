@@ -155,8 +155,19 @@ func (r *recorder) Event(e workloads.Event) {
 	defer r.mu.Unlock()
 	r.event(results.Event{
 		MonoNs: e.Ns, Workload: e.Workload, Trial: e.Trial, Kind: e.Kind, Node: nodeName(e.Node),
-		Data: map[string]any{"detail": e.Detail},
+		Data: eventData(e),
 	})
+}
+
+func eventData(e workloads.Event) map[string]any {
+	data := map[string]any{}
+	if e.Detail != "" || len(e.Counts) == 0 {
+		data["detail"] = e.Detail
+	}
+	for _, c := range e.Counts {
+		data[c.Name] = c.N
+	}
+	return data
 }
 
 // controllers stores which node was the active controller and with which

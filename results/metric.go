@@ -51,6 +51,16 @@ var metrics = []Metric{
 		Phases: []Phase{{"rate", "partitions per second"}},
 	},
 	{
+		Name: "deletion", Workload: "delete-topics", Unit: PerSecond, Better: Higher, Headline: "rate",
+		Doc:    "partitions deleted, from the first intended DeleteTopics until no live broker serves any",
+		Phases: []Phase{{"rate", "partitions per second"}},
+	},
+	{
+		Name: "enlargement", Workload: "create-partitions", Unit: PerSecond, Better: Higher, Headline: "rate",
+		Doc:    "partitions added to topics, from the first intended CreatePartitions until every live broker serves them all",
+		Phases: []Phase{{"rate", "partitions per second"}},
+	},
+	{
 		Name: "controlled-shutdown", Workload: "controlled-shutdown", Unit: Nanoseconds, Better: Lower, Headline: "moved",
 		Doc: "from SIGTERM of a broker",
 		Phases: []Phase{
@@ -66,7 +76,14 @@ var metrics = []Metric{
 			{"first", "until the first live broker serves it"},
 			{"median", "until the median live broker serves it"},
 			{"last", "until the last live broker serves it"},
+			{"acked", "until it is acknowledged"},
+			{"service", "until the last live broker serves it, from when it was sent: what a generator that is late would show"},
 		},
+	},
+	{
+		Name: "divergence", Workload: "propagation", Unit: Nanoseconds, Better: Lower, Headline: "views",
+		Doc:    "how long brokers' views of one change disagreed",
+		Phases: []Phase{{"views", "from the first live broker that serves a change until the last"}},
 	},
 	{
 		Name: "recovery.controller", Workload: "controller-failover", Unit: Nanoseconds, Better: Lower, Headline: "first-admin",
@@ -95,6 +112,31 @@ var metrics = []Metric{
 		Doc:    "clients of one partition, from the first intended produce that finds no leader until the first acknowledged one",
 		Phases: []Phase{{"partition", "one value for each probed partition"}},
 	},
+	{
+		Name: "rolling-restart", Workload: "rolling-restart", Unit: Nanoseconds, Better: Lower, Headline: "total",
+		Doc: "restart of every broker, one after the other",
+		Phases: []Phase{
+			{"total", "from the first SIGTERM until the last broker is back and the cluster whole"},
+			{"broker", "from the SIGTERM of one broker until it is back and the cluster whole"},
+			{"lost", "time that a probed partition could not be produced to, in all, mean over the partitions"},
+		},
+	},
+	{
+		Name: "election.preferred", Workload: "preferred-election", Unit: Nanoseconds, Better: Lower, Headline: "served",
+		Doc: "from the first intended ElectLeaders",
+		Phases: []Phase{
+			{"acked", "until the last request is answered"},
+			{"served", "until every live broker names the elected leader of every partition"},
+		},
+	},
+	{
+		Name: "reassignment", Workload: "reassign", Unit: Nanoseconds, Better: Lower, Headline: "served",
+		Doc: "from the first intended AlterPartitionReassignments",
+		Phases: []Phase{
+			{"acked", "until the last request is answered"},
+			{"served", "until every live broker serves the new replicas of every partition, all in sync"},
+		},
+	},
 }
 
 // Metrics returns the catalogue of what is measured, in the order of reports.
@@ -102,7 +144,7 @@ func Metrics() []Metric { return slices.Clone(metrics) }
 
 // alsoMeasured are workloads that measure a metric of another workload.
 var alsoMeasured = map[string][]string{
-	"unavailability": {"controlled-shutdown", "controller-failover"},
+	"unavailability": {"controlled-shutdown", "controller-failover", "rolling-restart"},
 }
 
 // Measures reports whether a kind of workload gives samples of the metric.

@@ -169,27 +169,54 @@ type topicResult struct {
 }
 
 func (a *admin) createRequest(topics []newTopic, timeout time.Duration) (*kmsg.CreateTopicsRequest, error) {
-	req := kmsg.NewPtrCreateTopicsRequest()
-	req.TimeoutMillis = int32(timeout.Milliseconds())
+	req := createRequestOf(timeout)
 	for _, t := range topics {
-		rt := kmsg.NewCreateTopicsRequestTopic()
-		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.name, -1, -1 // as the assignment says
-		var err error
-		if rt.ReplicaAssignment, err = place(a.cluster, t); err != nil {
+		replicas, err := place(a.cluster, t)
+		if err != nil {
 			return nil, err
 		}
-		req.Topics = append(req.Topics, rt)
+		req.Topics = append(req.Topics, placedTopic(t, replicas))
 	}
 	return req, nil
 }
 
-// createAt asks the node at addr once to create topics and gives the results
-// by name.
-func (a *admin) createAt(ctx context.Context, addr string, topics []newTopic, timeout time.Duration) (map[string]topicResult, int64, error) {
+func createRequestOf(timeout time.Duration) *kmsg.CreateTopicsRequest {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = int32(timeout.Milliseconds())
+	return req
+}
+
+func placedTopic(t newTopic, replicas [][]kafka.BrokerID) kmsg.CreateTopicsRequestTopic {
+	rt := kmsg.NewCreateTopicsRequestTopic()
+	rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.name, -1, -1 // as the assignment says
+	for i, r := range replicas {
+		ra := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+		ra.Partition, ra.Replicas = int32(i), rawIDs(r)
+		rt.ReplicaAssignment = append(rt.ReplicaAssignment, ra)
+	}
+	return rt
+}
+
+func rawIDs(ids []kafka.BrokerID) []int32 {
+	out := make([]int32, len(ids))
+	for i, id := range ids {
+		out[i] = int32(id)
+	}
+	return out
+}
+
+// createTopicsAt is createAt for topics that are placed as their names say.
+func (a *admin) createTopicsAt(ctx context.Context, addr string, topics []newTopic, timeout time.Duration) (map[string]topicResult, int64, error) {
 	req, err := a.createRequest(topics, timeout)
 	if err != nil {
 		return nil, 0, err
 	}
+	return a.createAt(ctx, addr, topics, req)
+}
+
+// createAt asks the node at addr once to create topics and gives the results
+// by name.
+func (a *admin) createAt(ctx context.Context, addr string, topics []newTopic, req *kmsg.CreateTopicsRequest) (map[string]topicResult, int64, error) {
 	resp, err := a.send(ctx, addr, apiCreateTopics, req)
 	ackedNs := trace.Now()
 	if err != nil {

@@ -128,7 +128,7 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	topic := newTopic{name: s.name(a.n), partitions: 1, replication: s.replication}
 	sentNs := trace.Now()
-	results, doneNs, err := s.admin.createAt(ctx, a.addr, []newTopic{topic}, adminTimeout)
+	results, doneNs, err := s.admin.createTopicsAt(ctx, a.addr, []newTopic{topic}, adminTimeout)
 	r, lost := results[topic.name], err != nil
 	if err == nil {
 		err = r.code.Err()
@@ -148,7 +148,7 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 	switch op := topic.operation(r.id, sentNs, doneNs); {
 	case err == nil:
 		s.rec.Acked(op)
-	case lost || retriable(r.code) && r.code != kafka.NotController:
+	case lost || unsure(r.code):
 		s.rec.Unanswered(op)
 	}
 }

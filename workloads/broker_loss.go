@@ -117,7 +117,7 @@ func (t *loss) choose(ctx context.Context) error {
 // warmUp starts the probes and reports whether all of them work.
 func (t *loss) warmUp(ctx context.Context) bool {
 	t.phase("probe")
-	t.watch = startProbes(ctx, t.others, t.p.ProbeRate, t.move.topics, t.move.observe)
+	t.watch = startMetadataProbes(ctx, t.others, t.p.ProbeRate, t.move.topics, t.move.observe)
 	t.client = startProduce(ctx, t.Cluster.Brokers(), t.sample, t.move.leader, t.p.ProbeRate)
 	if err := t.watch.warm(ctx, t.gate()); err != nil {
 		t.invalid("before the fault: %v", err)

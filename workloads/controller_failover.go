@@ -101,7 +101,7 @@ func (t *failover) choose(ctx context.Context) (err error) {
 func (t *failover) warmUp(ctx context.Context) bool {
 	t.phase("probe")
 	if t.zk() {
-		t.watch = startProbes(ctx, t.others, t.p.ProbeRate, func(Node) []string { return []string{} }, t.named)
+		t.watch = startMetadataProbes(ctx, t.others, t.p.ProbeRate, func(Node) []string { return []string{} }, t.named)
 		if err := t.watch.warm(ctx, t.gate()); err != nil {
 			t.invalid("before the fault: %v", err)
 			return false

@@ -39,10 +39,7 @@ func (c Constant) At(n int64) time.Duration {
 
 // Due implements Pacer.
 func (c Constant) Due() iter.Seq[time.Duration] {
-	return func(yield func(time.Duration) bool) {
-		for n := int64(0); yield(c.At(n)); n++ {
-		}
-	}
+	return from(c.At)
 }
 
 // Period implements Pacer.
@@ -88,4 +85,6 @@ const (
 	streamVictims
 	streamSample
 	streamPlacement
+	streamMix
+	streamSeek
 )

@@ -17,12 +17,25 @@ type Params struct {
 	Rate     float64       // operations per second, open loop
 	Duration time.Duration // of a workload without trials
 
+	Arrival string  `json:",omitempty"` // how operations come: constant, poisson, ramp or steps
+	RateTo  float64 `json:",omitempty"` // ramp, steps: the last rate, per second
+	Steps   int     `json:",omitempty"` // steps: how many
+
 	ProbeRate       float64 // probes per second and broker
 	ProbePartitions int     // seeded sample of partitions that probes follow
 
 	Partitions         int // create-topics: partitions to create in each trial
 	PartitionsPerTopic int // of topics that are created
 	Replication        int // of topics that are created; at most the brokers there are
+
+	Away    time.Duration `json:",omitempty"` // how long a node is away
+	Kills   int           `json:",omitempty"` // controllers lost one after the other in each trial
+	Limit   time.Duration `json:",omitempty"` // max-rate: what 99 of 100 changes must keep
+	Weights string        `json:",omitempty"` // mixed: operations and their shares
+
+	ProduceRate  float64 `json:",omitempty"` // records per second beside the load
+	ProduceBytes int     `json:",omitempty"` // of each record
+	Producer     string  `json:",omitempty"` // which client produces
 
 	// TrialTimeout bounds the wait for a trial's recovery and each health
 	// gate; a trial that exceeds it is invalid.
@@ -33,11 +46,28 @@ type Params struct {
 type Param struct {
 	Name     string // as in a spec: how, trials, rate, duration, probe.rate, ...
 	Doc      string
-	Default  string
-	Min, Max string   // both "" for a choice
-	Choices  []string // of how
+	Default  string             // "" for none: a zero value then means something
+	Min, Max string             // both "" for a choice and for text
+	Choices  []string           // of a choice
+	Check    func(string) error // of text
 
 	field func(*Params) any // *string, *int, *float64 or *time.Duration
+}
+
+// Field is where Params keep the parameter: a *string, *int, *float64 or
+// *time.Duration.
+func (q Param) Field() func(*Params) any { return q.field }
+
+// or gives the parameter another default.
+func (q Param) or(value string) Param {
+	q.Default = value
+	return q
+}
+
+// says gives the parameter another line of documentation.
+func (q Param) says(doc string) Param {
+	q.Doc = doc
+	return q
 }
 
 func howParam(choices ...string) Param {
@@ -83,6 +113,49 @@ var (
 		Name: "replication", Doc: "replicas of each partition created", Default: "3", Min: "1", Max: "100",
 		field: func(p *Params) any { return &p.Replication },
 	}
+	arrivalParam = Param{
+		Name: "arrival", Doc: "how operations come: evenly, at random (seeded), or at a rate that goes to rateTo evenly or in steps",
+		Default: arrivalConstant, Choices: []string{arrivalConstant, arrivalPoisson, arrivalRamp, arrivalSteps},
+		field: func(p *Params) any { return &p.Arrival },
+	}
+	rateToParam = Param{
+		Name: "rateTo", Doc: "the last rate of a ramp or of steps", Min: "0.01", Max: "100000",
+		field: func(p *Params) any { return &p.RateTo },
+	}
+	stepsParam = Param{
+		Name: "steps", Doc: "rates between rate and rateTo, both counted", Default: "5", Min: "2", Max: "1000",
+		field: func(p *Params) any { return &p.Steps },
+	}
+	awayParam = Param{
+		Name: "away", Doc: "how long the node is away", Default: "5s", Min: "100ms", Max: "24h",
+		field: func(p *Params) any { return &p.Away },
+	}
+	killsParam = Param{
+		Name: "kills", Doc: "controllers lost one after the other in each trial, each as soon as its predecessor was replaced", Default: "1", Min: "1", Max: "4",
+		field: func(p *Params) any { return &p.Kills },
+	}
+	limitParam = Param{
+		Name: "limit", Doc: "how late 99 of 100 changes may be at the last broker for a rate to count as sustained", Default: "1s", Min: "1ms", Max: "10m",
+		field: func(p *Params) any { return &p.Limit },
+	}
+	weightsParam = Param{
+		Name: "weights", Doc: "operations and their shares, such as 'create=2, config=5, leader=3'", Default: "create=2, config=4, leader=4",
+		Check: func(s string) error { _, err := parseWeights(s); return err },
+		field: func(p *Params) any { return &p.Weights },
+	}
+	produceRateParam = Param{
+		Name: "produce.rate", Doc: "records per second", Default: "1000", Min: "1", Max: "1000000",
+		field: func(p *Params) any { return &p.ProduceRate },
+	}
+	produceBytesParam = Param{
+		Name: "produce.bytes", Doc: "size of each record", Default: "1000", Min: "1", Max: "1000000",
+		field: func(p *Params) any { return &p.ProduceBytes },
+	}
+	producerParam = Param{
+		Name: "produce.client", Doc: "what produces: plain requests, or the client franz-go with its own batching and metadata",
+		Default: producerPlain, Choices: []string{producerPlain, producerFranz},
+		field: func(p *Params) any { return &p.Producer },
+	}
 	timeoutParam = Param{
 		Name: "trialTimeout", Doc: "bound of a recovery and of each health gate", Default: "5m", Min: "100ms", Max: "24h",
 		field: func(p *Params) any { return &p.TrialTimeout },
@@ -91,8 +164,10 @@ var (
 
 // everyParam is all parameters there are, to find those set without need.
 var everyParam = []Param{
-	howParam(""), trialsParam("1"), rateParam, durationParam, probeRateParam, probePartitionsParam,
-	partitionsParam, perTopicParam, replicationParam, timeoutParam,
+	howParam(""), trialsParam("1"), rateParam, durationParam, arrivalParam, rateToParam, stepsParam,
+	probeRateParam, probePartitionsParam, partitionsParam, perTopicParam, replicationParam,
+	awayParam, killsParam, limitParam, weightsParam, produceRateParam, produceBytesParam, producerParam,
+	timeoutParam,
 }
 
 // Resolve fills in the kind's defaults and checks every parameter; the error
@@ -130,12 +205,18 @@ func (q Param) isZero(p *Params) bool {
 
 func (q Param) resolve(p *Params) error {
 	zero := q.isZero(p)
+	if zero && q.Default == "" {
+		return nil
+	}
 	switch v := q.field(p).(type) {
 	case *string:
 		if zero {
 			*v = q.Default
 		}
-		if !slices.Contains(q.Choices, *v) {
+		switch {
+		case q.Check != nil && *v != "":
+			return q.Check(*v)
+		case q.Check == nil && !slices.Contains(q.Choices, *v):
 			return fmt.Errorf("%q is none of %s", *v, strings.Join(q.Choices, ", "))
 		}
 	case *int:

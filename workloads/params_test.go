@@ -67,7 +67,14 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"broker-failure", MetricBrokerRecovery, []string{PhaseDetect, PhaseMoved, PhaseRest}},
 		{"broker-failure", MetricUnavailability, []string{PhasePartition}},
 		{"controller-failover", MetricControllerRecovery, []string{PhaseDetect, PhaseElect, PhaseLoad, PhasePush, PhaseFirstAdmin, PhaseTotal, PhaseRest}},
-		{"propagation", MetricPropagation, []string{PhaseFirst, PhaseMedian, PhaseLast}},
+		{"propagation", MetricPropagation, []string{PhaseFirst, PhaseMedian, PhaseLast, PhaseAcked, PhaseService}},
+		{"propagation", MetricDivergence, []string{PhaseViews}},
+		{"delete-topics", MetricDeletion, []string{PhaseRate}},
+		{"create-partitions", MetricEnlargement, []string{PhaseRate}},
+		{"preferred-election", MetricElection, []string{PhaseAcked, PhaseServed}},
+		{"reassign", MetricReassignment, []string{PhaseAcked, PhaseServed}},
+		{"rolling-restart", MetricRolling, []string{PhaseTotal, PhaseBrokerRestart, PhaseLost}},
+		{"rolling-restart", MetricUnavailability, []string{PhasePartition}},
 	} {
 		for _, phase := range m.phases {
 			if !results.Measures(m.kind, m.metric+"."+phase) {

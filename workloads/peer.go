@@ -15,10 +15,17 @@ type api struct{ key, minVersion, maxVersion int16 }
 // The APIs workloads use. Metadata 12 and CreateTopics 7 carry topic ids,
 // Produce 9 is the last widely served one that names topics.
 var (
-	apiProduce      = api{0, 3, 9}
-	apiMetadata     = api{3, 7, 12}
-	apiCreateTopics = api{19, 4, 7}
-	apiElectLeaders = api{43, 1, 2}
+	apiProduce                 = api{0, 3, 9}
+	apiMetadata                = api{3, 7, 12}
+	apiCreateTopics            = api{19, 4, 7}
+	apiDeleteTopics            = api{20, 1, 5}
+	apiCreatePartitions        = api{37, 0, 3}
+	apiElectLeaders            = api{43, 1, 2}
+	apiIncrementalAlterConfigs = api{44, 0, 1}
+	apiReassign                = api{45, 0, 0}
+	apiDescribeQuorum          = api{55, 0, 2}
+	apiAddRaftVoter            = api{80, 0, 1}
+	apiRemoveRaftVoter         = api{81, 0, 0}
 )
 
 // errNotServed means that a node does not serve an API at all.

@@ -5,8 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
+	"kbench/kafka"
 	"kbench/kafka/metadata"
 )
 
@@ -16,7 +15,7 @@ import (
 // and real candidates of ZooKeeper mode, which are brokers too, would get
 // replicas. The same name on the same brokers has the same replicas, so that a
 // further try asks for what the first one did.
-func place(c Cluster, t newTopic) ([]kmsg.CreateTopicsRequestTopicReplicaAssignment, error) {
+func place(c Cluster, t newTopic) ([][]kafka.BrokerID, error) {
 	nodes := liveBrokers(c)
 	if len(nodes) < int(t.replication) {
 		nodes = c.Brokers()
@@ -31,14 +30,5 @@ func place(c Cluster, t newTopic) ([]kmsg.CreateTopicsRequestTopicReplicaAssignm
 	if err != nil {
 		return nil, fmt.Errorf("place topic %s: %w", t.name, err)
 	}
-	out := make([]kmsg.CreateTopicsRequestTopicReplicaAssignment, len(placed))
-	for i, replicas := range placed {
-		out[i] = kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
-		out[i].Partition = int32(i)
-		out[i].Replicas = make([]int32, len(replicas))
-		for j, id := range replicas {
-			out[i].Replicas[j] = int32(id)
-		}
-	}
-	return out, nil
+	return placed, nil
 }

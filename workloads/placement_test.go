@@ -28,25 +28,25 @@ func TestPlace(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(first, again) {
 		t.Errorf("another try asks for another assignment, %v", err)
 	}
-	leads := map[int32]int{}
+	leads := map[kafka.BrokerID]int{}
 	for i, p := range first {
-		if p.Partition != int32(i) || len(p.Replicas) != 3 {
+		if len(p) != 3 {
 			t.Fatalf("partition %d is %+v", i, p)
 		}
-		leads[p.Replicas[0]]++
-		for _, id := range p.Replicas {
+		leads[p[0]]++
+		for _, id := range p {
 			if id == 3 {
 				t.Fatalf("partition %d is on a broker that is not live", i)
 			}
 		}
 	}
 	for _, id := range []kafka.BrokerID{1, 2, 4} {
-		if n := leads[int32(id)]; n < 90 || n > 110 {
+		if n := leads[id]; n < 90 || n > 110 {
 			t.Errorf("broker %d is the first of %d of 300 partitions", id, n)
 		}
 	}
 	topic.replication = 4
-	if got, err := place(c, topic); err != nil || len(got[0].Replicas) != 4 {
+	if got, err := place(c, topic); err != nil || len(got[0]) != 4 {
 		t.Errorf("with too few live brokers: %+v, %v", got, err)
 	}
 	topic.replication = 5

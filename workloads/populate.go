@@ -2,10 +2,8 @@ package workloads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -26,8 +24,6 @@ const (
 	juteMaxBuffer = 1<<20 - 1
 	// createTimeout bounds one CreateTopics, at the node and here.
 	createTimeout = time.Minute
-	// createAttempts bounds the tries of one batch.
-	createAttempts = 10
 )
 
 // PopulateConfig says what Populate creates.
@@ -80,7 +76,7 @@ func populate(ctx context.Context, c Cluster, a *admin, cfg PopulateConfig, rec 
 		}
 		progress(done, cfg.Partitions)
 	}
-	out.servedNs, err = awaitAllServed(ctx, liveBrokers(c), cfg.Prefix, batches)
+	out.servedNs, err = awaitAllServed(ctx, liveBrokers(c), slices.Concat(batches...))
 	return out, err
 }
 
@@ -99,19 +95,14 @@ func planBatches(cfg PopulateConfig, brokers int, mode nodeconfig.Mode) ([][]new
 	if list := topics * (4 + len(numbered(cfg.Prefix, topics))); mode == nodeconfig.ModeZK && list > juteMaxBuffer {
 		return nil, fmt.Errorf("%d topics: their list exceeds ZooKeeper's jute.maxbuffer; put more than %d partitions into a topic", topics, cfg.PartitionsPerTopic)
 	}
-	var batches [][]newTopic
-	var batch []newTopic
-	records, left := 0, cfg.Partitions
+	var all []newTopic
+	left := cfg.Partitions
 	for i := range topics {
 		n := min(left, cfg.PartitionsPerTopic)
 		left -= n
-		if len(batch) > 0 && records+n+1 > maxBatchRecords {
-			batches, batch, records = append(batches, batch), nil, 0
-		}
-		batch = append(batch, newTopic{name: numbered(cfg.Prefix, i), partitions: int32(n), replication: int16(cfg.Replication)})
-		records += n + 1
+		all = append(all, newTopic{name: numbered(cfg.Prefix, i), partitions: int32(n), replication: int16(cfg.Replication)})
 	}
-	return append(batches, batch), nil
+	return batchesOf(all), nil
 }
 
 func numbered(prefix string, i int) string { return fmt.Sprintf("%s-%06d", prefix, i) }
@@ -122,39 +113,30 @@ func numbered(prefix string, i int) string { return fmt.Sprintf("%s-%06d", prefi
 // exist on the first: the broker that forwards a request sends it once more
 // where its connection to the controller broke.
 func (a *admin) create(ctx context.Context, topics []newTopic, rec Recorder) (retries int, err error) {
-	for try := range createAttempts {
-		if try > 0 {
-			retries++
-			if err := pause(ctx, min(time.Duration(try)*100*time.Millisecond, 2*time.Second)); err != nil {
-				return retries, err
-			}
+	return a.insist(ctx, fmt.Sprintf("create %d topics", len(topics)), func(ctx context.Context, addr string, again bool) error {
+		req, err := a.createRequest(topics, createTimeout)
+		if err != nil {
+			return err
 		}
-		var left []newTopic
-		if left, err = a.createOnce(ctx, topics, try > 0, rec); len(left) == 0 && err == nil {
-			return retries, nil
-		}
-		if ctx.Err() != nil || errors.Is(err, errRefused) {
-			return retries, err
-		}
-		a.forget()
-		topics = left
-	}
-	return retries, fmt.Errorf("create %d topics, %d tries: %w", len(topics), createAttempts, err)
+		topics, err = a.createOnce(ctx, addr, topics, req, again, rec)
+		return err
+	})
 }
 
-// errRefused is an answer that another try will not change.
-var errRefused = errors.New("refused")
+// createPlaced creates one topic with the replicas that are given.
+func (a *admin) createPlaced(ctx context.Context, t newTopic, replicas [][]kafka.BrokerID, rec Recorder) (retries int, err error) {
+	return a.insist(ctx, "create topic "+t.name, func(ctx context.Context, addr string, again bool) error {
+		req := createRequestOf(createTimeout)
+		req.Topics = append(req.Topics, placedTopic(t, replicas))
+		_, err := a.createOnce(ctx, addr, []newTopic{t}, req, again, rec)
+		return err
+	})
+}
 
 // createOnce gives the topics that need another try, and why.
-func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, rec Recorder) (left []newTopic, err error) {
-	one, cancel := context.WithTimeout(ctx, createTimeout+5*time.Second)
-	defer cancel()
-	addr, err := a.target(one)
-	if err != nil {
-		return topics, err
-	}
+func (a *admin) createOnce(ctx context.Context, addr string, topics []newTopic, req *kmsg.CreateTopicsRequest, again bool, rec Recorder) (left []newTopic, err error) {
 	sentNs := trace.Now()
-	results, ackedNs, err := a.createAt(one, addr, topics, createTimeout)
+	results, ackedNs, err := a.createAt(ctx, addr, topics, req)
 	if err != nil {
 		for _, t := range topics {
 			rec.Unanswered(t.operation(kafka.UUID{}, sentNs, ackedNs))
@@ -168,7 +150,7 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 		case r.code == kafka.None || r.code == kafka.TopicAlreadyExists && (again || a.cluster.Mode() == nodeconfig.ModeKRaft):
 			rec.Acked(op)
 		case retriable(r.code):
-			if r.code != kafka.NotController { // the others may be answers to what goes on
+			if unsure(r.code) {
 				rec.Unanswered(op)
 			}
 			left = append(left, t)
@@ -182,80 +164,4 @@ func (a *admin) createOnce(ctx context.Context, topics []newTopic, again bool, r
 
 func (t newTopic) operation(id kafka.UUID, sentNs, ackedNs int64) Operation {
 	return Operation{Kind: OpCreateTopic, Topic: t.name, TopicID: id, Partitions: t.partitions, SentNs: sentNs, AckedNs: ackedNs}
-}
-
-// retriable tells codes of a cluster that is not ready from refusals.
-func retriable(c kafka.ErrorCode) bool {
-	switch c {
-	case kafka.NotController, kafka.RequestTimedOut, kafka.NetworkException, kafka.BrokerNotAvailable,
-		kafka.LeaderNotAvailable, kafka.InvalidReplicaAssignment, kafka.UnknownServerError:
-		// INVALID_REPLICA_ASSIGNMENT too: brokers may be registering still.
-		return true
-	}
-	return false
-}
-
-// awaitAllServed waits until every broker serves every partition with a leader
-// and gives the stamp at which the last of them was seen to. It asks for the
-// topics that were created, not for everything: what else the cluster holds
-// must not count.
-func awaitAllServed(ctx context.Context, brokers []Node, prefix string, batches [][]newTopic) (servedNs int64, err error) {
-	errs := make([]error, len(brokers))
-	seen := make([]int64, len(brokers))
-	var wg sync.WaitGroup
-	for i, b := range brokers {
-		wg.Go(func() {
-			p := newPeer(b.Addr)
-			defer p.close()
-			// The last batch comes last at a broker, so the others are there by
-			// then and cost one look each.
-			for _, batch := range slices.Backward(batches) {
-				if errs[i] = awaitServed(ctx, b.ID, p, prefix, batch); errs[i] != nil {
-					return
-				}
-			}
-			seen[i] = trace.Now()
-		})
-	}
-	wg.Wait()
-	for _, ns := range seen {
-		servedNs = max(servedNs, ns)
-	}
-	return servedNs, errors.Join(errs...)
-}
-
-// awaitServed waits until one broker serves every partition of a batch.
-func awaitServed(ctx context.Context, id kafka.BrokerID, p *peer, prefix string, batch []newTopic) error {
-	names := make([]string, 0, len(batch))
-	want := 0
-	for _, t := range batch {
-		names = append(names, t.name)
-		want += int(t.partitions)
-	}
-	for {
-		start := trace.Now()
-		served, err := countServed(ctx, p, topicsRequest(names), prefix)
-		if err == nil && served >= want {
-			return nil
-		}
-		if perr := pause(ctx, max(5*time.Millisecond, time.Duration(trace.Now()-start))); perr != nil {
-			return fmt.Errorf("wait until broker %d serves %d partitions, %d seen: %w", id, want, served, errors.Join(context.Cause(ctx), err))
-		}
-	}
-}
-
-// countServed counts the partitions with a leader of topics with a prefix.
-func countServed(ctx context.Context, p *peer, req *kmsg.MetadataRequest, prefix string) (served int, err error) {
-	one, cancel := context.WithTimeout(ctx, sweepTimeout)
-	defer cancel()
-	resp, err := p.request(one, apiMetadata, req)
-	if err != nil {
-		return 0, err
-	}
-	eachPartition(resp.(*kmsg.MetadataResponse), func(tp kafka.TopicPartition, part *kmsg.MetadataResponseTopicPartition) {
-		if part.Leader >= 0 && len(tp.Topic) == len(prefix)+7 && tp.Topic[:len(prefix)] == prefix {
-			served++
-		}
-	})
-	return served, nil
 }

@@ -23,15 +23,19 @@ const (
 	sweepTimeout = 2 * time.Minute
 )
 
-// metadataProbe asks one broker for metadata at a constant rate.
-type metadataProbe struct {
+// question is one thing to ask a node.
+type question struct {
+	api     api
+	request kmsg.Request
+	// answered hears of the answer, from many goroutines; resp is its own.
+	answered func(resp kmsg.Response, doneNs int64)
+}
+
+// probe asks one broker at a constant rate.
+type probe struct {
 	node Node
 	peer *peer
-	// topics gives the names to ask for now; nil asks nothing this time, an
-	// empty list asks for the brokers and the controller.
-	topics func() []string
-	// observe hears of each answer, from many goroutines; m is its own.
-	observe func(id kafka.BrokerID, m *kmsg.MetadataResponse, doneNs int64)
+	ask  func() (question, bool) // false asks nothing this time
 
 	answered atomic.Int64
 	failed   atomic.Int64
@@ -39,12 +43,12 @@ type metadataProbe struct {
 }
 
 // run probes until ctx ends and returns when every probe is over.
-func (p *metadataProbe) run(ctx context.Context, startNs int64, pacer Pacer) {
+func (p *probe) run(ctx context.Context, startNs int64, pacer Pacer) {
 	var wg sync.WaitGroup
 	window := make(chan struct{}, probeWindow)
 	p.slips = drive(ctx, startNs, 0, pacer, func(op) bool {
-		topics := p.topics()
-		if topics == nil {
+		q, ok := p.ask()
+		if !ok {
 			return true
 		}
 		select {
@@ -54,42 +58,42 @@ func (p *metadataProbe) run(ctx context.Context, startNs int64, pacer Pacer) {
 		}
 		wg.Go(func() {
 			defer func() { <-window }()
-			p.ask(ctx, topics)
+			p.send(ctx, q)
 		})
 		return true
 	})
 	wg.Wait()
 }
 
-func (p *metadataProbe) ask(ctx context.Context, topics []string) {
+func (p *probe) send(ctx context.Context, q question) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	resp, err := p.peer.request(ctx, apiMetadata, topicsRequest(topics))
+	resp, err := p.peer.request(ctx, q.api, q.request)
 	done := trace.Now()
 	if err != nil {
 		p.failed.Add(1)
 		return
 	}
 	p.answered.Add(1)
-	p.observe(p.node.ID, resp.(*kmsg.MetadataResponse), done)
+	q.answered(resp, done)
 }
 
-// probes is one metadata probe for each of some brokers, started together.
+// probes is one probe for each of some brokers, started together.
 type probes struct {
-	all    []*metadataProbe
+	all    []*probe
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-func startProbes(ctx context.Context, nodes []Node, rate float64, topics func(Node) []string, observe func(kafka.BrokerID, *kmsg.MetadataResponse, int64)) *probes {
+func startProbes(ctx context.Context, nodes []Node, rate float64, ask func(Node) (question, bool)) *probes {
 	ctx, cancel := context.WithCancel(ctx)
 	ps := &probes{cancel: cancel}
 	pacer := Constant{rate}
 	start := trace.Now()
 	for i, node := range nodes {
-		p := &metadataProbe{
-			node: node, peer: newPeer(node.Addr), observe: observe,
-			topics: func() []string { return topics(node) },
+		p := &probe{
+			node: node, peer: newPeer(node.Addr),
+			ask: func() (question, bool) { return ask(node) },
 		}
 		ps.all = append(ps.all, p)
 		// Spread over the period, so that brokers are not probed in step.
@@ -97,6 +101,21 @@ func startProbes(ctx context.Context, nodes []Node, rate float64, topics func(No
 		ps.wg.Go(func() { p.run(ctx, start+offset, pacer) })
 	}
 	return ps
+}
+
+// startMetadataProbes asks for metadata. topics gives the names to ask a broker
+// for now: nil asks nothing this time, an empty list asks for the brokers and
+// the controller.
+func startMetadataProbes(ctx context.Context, nodes []Node, rate float64, topics func(Node) []string, observe func(kafka.BrokerID, *kmsg.MetadataResponse, int64)) *probes {
+	return startProbes(ctx, nodes, rate, func(n Node) (question, bool) {
+		names := topics(n)
+		if names == nil {
+			return question{}, false
+		}
+		return question{apiMetadata, topicsRequest(names), func(resp kmsg.Response, doneNs int64) {
+			observe(n.ID, resp.(*kmsg.MetadataResponse), doneNs)
+		}}, true
+	})
 }
 
 // warm waits until every broker has answered once.

@@ -34,6 +34,7 @@ type produceProbe struct {
 	windows    map[kafka.BrokerID]chan struct{}
 	batch      []byte
 	maxAcks    int
+	curve      availability
 
 	mu     sync.Mutex
 	fromNs int64 // failures of produces due before are not of this trial
@@ -110,7 +111,7 @@ func (p *produceProbe) run(ctx context.Context, pacer Pacer) {
 func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps []kafka.TopicPartition) {
 	one, cancel := context.WithTimeout(ctx, produceTimeout)
 	defer cancel()
-	resp, err := p.peers[id].request(one, apiProduce, p.request(tps))
+	resp, err := p.peers[id].request(one, apiProduce, produceRequest(tps, p.batch))
 	doneNs := trace.Now()
 	if ctx.Err() != nil && err != nil {
 		p.abandoned(o, tps)
@@ -134,6 +135,7 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 		p.states[tp].acked(acks{o.intendedNs, doneNs}, p.maxAcks)
 	}
 	p.mu.Unlock()
+	p.curve.add(o.intendedNs, len(tps)-len(failed), true)
 	p.failed(o, failed)
 }
 
@@ -149,6 +151,7 @@ func (s *produceState) acked(a acks, bound int) {
 }
 
 func (p *produceProbe) failed(o op, tps []kafka.TopicPartition) {
+	p.curve.add(o.intendedNs, len(tps), false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if o.intendedNs < p.fromNs {
@@ -170,8 +173,8 @@ func (p *produceProbe) abandoned(o op, tps []kafka.TopicPartition) {
 	p.failed(o, overtaken)
 }
 
-// request names partitions of one leader; tps is sorted.
-func (p *produceProbe) request(tps []kafka.TopicPartition) *kmsg.ProduceRequest {
+// produceRequest names partitions of one leader; tps is sorted.
+func produceRequest(tps []kafka.TopicPartition, batch []byte) *kmsg.ProduceRequest {
 	req := kmsg.NewPtrProduceRequest()
 	req.Acks, req.TimeoutMillis = 1, int32(produceTimeout.Milliseconds())
 	for _, tp := range tps {
@@ -181,7 +184,7 @@ func (p *produceProbe) request(tps []kafka.TopicPartition) *kmsg.ProduceRequest 
 			req.Topics = append(req.Topics, t)
 		}
 		part := kmsg.NewProduceRequestTopicPartition()
-		part.Partition, part.Records = tp.Partition, p.batch
+		part.Partition, part.Records = tp.Partition, batch
 		t := &req.Topics[len(req.Topics)-1]
 		t.Partitions = append(t.Partitions, part)
 	}
@@ -206,6 +209,7 @@ func (p *produceProbe) begin(ns int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fromNs = ns
+	p.curve.begin(ns)
 	for _, s := range p.states {
 		if s.failedNs < ns {
 			s.failedNs = 0

@@ -15,22 +15,52 @@ const (
 	MetricControllerRecovery = "recovery.controller"
 	MetricBrokerRecovery     = "recovery.broker"
 	MetricUnavailability     = "unavailability"
+	MetricDivergence         = "divergence"
+	MetricDeletion           = "deletion"
+	MetricEnlargement        = "enlargement"
+	MetricElection           = "election.preferred"
+	MetricReassignment       = "reassignment"
+	MetricRolling            = "rolling-restart"
+	MetricISR                = "isr-churn"
+	MetricJoin               = "broker-join"
+	MetricSeek               = "leader-seek"
+	MetricInterference       = "interference"
+	MetricQuorum             = "quorum-change"
+	MetricMixed              = "mixed"
+	MetricSustained          = "sustained"
 
-	PhaseRate       = "rate"
-	PhaseGranted    = "granted"
-	PhaseMoved      = "moved"
-	PhaseExit       = "exit"
-	PhaseFirst      = "first"
-	PhaseMedian     = "median"
-	PhaseLast       = "last"
-	PhaseDetect     = "detect"
-	PhaseElect      = "elect"
-	PhaseLoad       = "load"
-	PhasePush       = "push"
-	PhaseFirstAdmin = "first-admin"
-	PhaseTotal      = "total"
-	PhaseRest       = "rest"
-	PhasePartition  = "partition"
+	PhaseRate          = "rate"
+	PhaseGranted       = "granted"
+	PhaseMoved         = "moved"
+	PhaseExit          = "exit"
+	PhaseFirst         = "first"
+	PhaseMedian        = "median"
+	PhaseLast          = "last"
+	PhaseDetect        = "detect"
+	PhaseElect         = "elect"
+	PhaseLoad          = "load"
+	PhasePush          = "push"
+	PhaseFirstAdmin    = "first-admin"
+	PhaseTotal         = "total"
+	PhaseRest          = "rest"
+	PhasePartition     = "partition"
+	PhaseAcked         = "acked"
+	PhaseService       = "service"
+	PhaseViews         = "views"
+	PhaseServed        = "served"
+	PhaseCaughtUp      = "caught-up"
+	PhaseBroken        = "broken"
+	PhaseShrunk        = "shrunk"
+	PhaseExpanded      = "expanded"
+	PhaseRegistered    = "registered"
+	PhaseFound         = "found"
+	PhaseQuiet         = "quiet"
+	PhaseLoaded        = "loaded"
+	PhaseProduce       = "produce"
+	PhaseRemoved       = "removed"
+	PhaseAdded         = "added"
+	PhaseLost          = "lost"
+	PhaseBrokerRestart = "broker"
 )
 
 // PhaseBroker names the distribution of one broker's own propagation.
@@ -96,6 +126,7 @@ type Event struct {
 	Trial    int
 	Node     kafka.BrokerID // 0 where the event is not of one node
 	Detail   string
+	Counts   []Count // figures of the event, for programs
 }
 
 // The kinds of Event.
@@ -105,7 +136,10 @@ const (
 	EventRestored   = "restored"   // the cluster is healthy again
 	EventPhase      = "phase"      // a phase of a recovery ended
 	EventController = "controller" // a node is the active controller
-	EventNote       = "note"       // something the reader of a report should know
+	// EventAvailability is one second of a curve: the produces that were due in
+	// it, and how many of them were acknowledged.
+	EventAvailability = "availability"
+	EventNote         = "note" // something the reader of a report should know
 )
 
 // Operation is one metadata change that was asked for.

@@ -2,9 +2,12 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"kbench/internal/nodeconfig"
 )
 
 // Workload is one kind of load.
@@ -14,6 +17,38 @@ type Workload struct {
 	Clock  string // what starts and what ends the clock, in words
 	Params []Param
 	run    func(context.Context, *run) error
+	// refuses says why the workload cannot have a cluster, nil where it can
+	// have any.
+	refuses func(Setup, Params) error
+}
+
+// Setup is what a workload may refuse of a cluster before there is one.
+type Setup struct {
+	Mode        nodeconfig.Mode
+	Brokers     int // that host replicas
+	Controllers int // voters or candidates, colocated ones too
+	Colocated   bool
+	Replication int
+	PerNode     int  // brokers in one process
+	RealBrokers bool // Kafka's own, not kbench's
+	Kafka       bool // the controllers are Kafka's
+}
+
+// Refuses says why the workload cannot run on a cluster, and how to mend it;
+// nil where it can.
+func (w Workload) Refuses(s Setup, p Params) error {
+	if w.refuses == nil {
+		return nil
+	}
+	return w.refuses(s, p)
+}
+
+// needsTwoReplicas refuses clusters on which no leadership can move.
+func needsTwoReplicas(s Setup, _ Params) error {
+	if s.Replication < 2 || s.Brokers < 2 {
+		return errors.New("with one replica no other broker can lead; write brokers and replication 2 or more")
+	}
+	return nil
 }
 
 // Env is what a workload runs in.
@@ -40,7 +75,11 @@ type Progress struct {
 	Done, Total   int    // partitions or operations, 0 where not counted
 }
 
-var registry = []Workload{createTopics, controlledShutdown, brokerFailure, controllerFailover, propagation}
+var registry = []Workload{
+	createTopics, deleteTopics, createPartitions,
+	controlledShutdown, brokerFailure, rollingRestart, controllerFailover,
+	propagation, preferredElection, reassignment,
+}
 
 // All lists the workloads in the order of documents.
 func All() []Workload { return slices.Clone(registry) }

@@ -120,24 +120,13 @@ func (t *trialRun) unbalanced(ctx context.Context) ([]kafka.TopicPartition, erro
 }
 
 func (t *trialRun) elect(ctx context.Context, tps []kafka.TopicPartition) error {
-	req := kmsg.NewPtrElectLeadersRequest()
-	req.TimeoutMillis = 30_000
-	for _, tp := range tps {
-		if n := len(req.Topics); n == 0 || req.Topics[n-1].Topic != tp.Topic {
-			et := kmsg.NewElectLeadersRequestTopic()
-			et.Topic = tp.Topic
-			req.Topics = append(req.Topics, et)
-		}
-		et := &req.Topics[len(req.Topics)-1]
-		et.Partitions = append(et.Partitions, tp.Partition)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 35*time.Second)
 	defer cancel()
 	addr, err := t.admin.target(ctx)
 	if err != nil {
 		return err
 	}
-	resp, err := t.admin.send(ctx, addr, apiElectLeaders, req)
+	resp, err := t.admin.send(ctx, addr, apiElectLeaders, electRequest(tps))
 	if err != nil {
 		return err
 	}

@@ -109,3 +109,15 @@ func lowerMedian[T cmp.Ordered](sorted []T) T { return sorted[(len(sorted)-1)/2]
 
 // keysOf ranges over the keys of a set.
 func keysOf[K comparable](set map[K]struct{}) iter.Seq[K] { return maps.Keys(set) }
+
+// servedBy ranges over the partitions that an answer gives a leader.
+func servedBy(m *kmsg.MetadataResponse) iter.Seq[kafka.TopicPartition] {
+	return func(yield func(kafka.TopicPartition) bool) {
+		more := true
+		eachPartition(m, func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
+			if more && p.Leader >= 0 {
+				more = yield(tp)
+			}
+		})
+	}
+}

@@ -42,9 +42,12 @@ var workloadKinds = func() []workloadKind {
 
 // paramOf gives a parameter of the registry the type that specs write.
 func paramOf(p workloads.Param) param[workloads.Params] {
-	field := paramField(p.Name)
+	field := p.Field()
 	switch field(new(workloads.Params)).(type) {
 	case *string:
+		if p.Check != nil {
+			return text(p.Name, p.Doc, p.Check, field)
+		}
 		return enum(p.Name, p.Doc, field, p.Choices...)
 	case *time.Duration:
 		return duration(p.Name, must(parseDuration(p.Min)), must(parseDuration(p.Max)), p.Doc, field)
@@ -61,32 +64,6 @@ func must[T any](v T, err error) T {
 		panic("spec: table of workload parameters: " + err.Error())
 	}
 	return v
-}
-
-func paramField(name string) func(*workloads.Params) any {
-	switch name {
-	case "how":
-		return func(p *workloads.Params) any { return &p.How }
-	case "trials":
-		return func(p *workloads.Params) any { return &p.Trials }
-	case "rate":
-		return func(p *workloads.Params) any { return &p.Rate }
-	case "duration":
-		return func(p *workloads.Params) any { return &p.Duration }
-	case "probe.rate":
-		return func(p *workloads.Params) any { return &p.ProbeRate }
-	case "probe.partitions":
-		return func(p *workloads.Params) any { return &p.ProbePartitions }
-	case "partitions":
-		return func(p *workloads.Params) any { return &p.Partitions }
-	case "partitionsPerTopic":
-		return func(p *workloads.Params) any { return &p.PartitionsPerTopic }
-	case "replication":
-		return func(p *workloads.Params) any { return &p.Replication }
-	case "trialTimeout":
-		return func(p *workloads.Params) any { return &p.TrialTimeout }
-	}
-	panic("spec: package workloads has a new parameter " + name)
 }
 
 // WorkloadKinds lists the kinds of workload with a line on each.

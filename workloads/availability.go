@@ -1,0 +1,57 @@
+package workloads
+
+import "sync"
+
+// curveStep is the width of a bucket of an availability curve.
+const curveStep = int64(1e9)
+
+// maxCurve bounds the buckets of a curve: a day.
+const maxCurve = 24 * 60 * 60
+
+// availability counts, second by second of intended time, how many produces
+// were due and how many were acknowledged. It is safe for concurrent use.
+type availability struct {
+	mu      sync.Mutex
+	startNs int64
+	due     []int64
+	acked   []int64
+}
+
+// add counts n produces that were due at intendedNs.
+func (a *availability) add(intendedNs int64, n int, acked bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := (intendedNs - a.startNs) / curveStep
+	if a.startNs == 0 || intendedNs < a.startNs || i >= maxCurve {
+		return
+	}
+	for int64(len(a.due)) <= i {
+		a.due, a.acked = append(a.due, 0), append(a.acked, 0)
+	}
+	a.due[i] += int64(n)
+	if acked {
+		a.acked[i] += int64(n)
+	}
+}
+
+// begin starts the curve; what was due before does not count.
+func (a *availability) begin(startNs int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.startNs = startNs
+}
+
+// keep writes the curve into the event log, an event a second, and gives the
+// sums.
+func (a *availability) keep(t *trialRun) (due, acked int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.due {
+		t.Recorder.Event(Event{
+			Ns: a.startNs + int64(i)*curveStep, Kind: EventAvailability, Workload: t.w.Kind, Trial: t.out.N,
+			Counts: []Count{{"due", a.due[i]}, {"acked", a.acked[i]}},
+		})
+		due, acked = due+a.due[i], acked+a.acked[i]
+	}
+	return due, acked
+}

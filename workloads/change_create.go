@@ -1,0 +1,43 @@
+package workloads
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+)
+
+// creations creates topics of one partition. A broker serves one when it names
+// a leader.
+type creations struct{ *trialRun }
+
+func (c *creations) prepare(context.Context, int) error { return nil }
+
+func (c *creations) next(n int64) (string, bool) {
+	if n < 0 {
+		return numbered(c.topicPrefix()+"-warm", 0), true
+	}
+	return numbered(c.topicPrefix(), int(n)), true
+}
+
+func (c *creations) send(ctx context.Context, topic string) error {
+	_, err := c.admin.create(ctx, []newTopic{{topic, 1, c.replication()}}, c.Recorder)
+	return err
+}
+
+func (c *creations) question(_ Node, topics []string, told func(string, bool, int64)) question {
+	return question{apiMetadata, topicsRequest(topics), func(resp kmsg.Response, doneNs int64) {
+		served := map[string]bool{}
+		eachPartition(resp.(*kmsg.MetadataResponse), func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
+			served[tp.Topic] = p.Leader >= 0
+		})
+		for _, t := range topics {
+			told(t, served[t], doneNs)
+		}
+	}}
+}
+
+func (c *creations) over(string) {}
+
+func (c *creations) clean(context.Context) error { return nil }

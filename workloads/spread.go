@@ -1,0 +1,261 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"kbench/internal/trace"
+	"kbench/kafka"
+)
+
+const (
+	// changeTimeout bounds the wait for one change on every broker.
+	changeTimeout = 30 * time.Second
+	// maxChangesInFlight bounds the changes of one kind that are not served
+	// everywhere yet.
+	maxChangesInFlight = 1024
+)
+
+// spread makes changes of one kind when an open loop says so, and follows each
+// until every broker serves it.
+type spread struct {
+	*trialRun
+	source changer
+	nodes  []Node // the brokers that are to serve the changes
+	limit  int    // changes in one probe
+	// finished hears of each change that every broker serves and that was
+	// acknowledged, one at a time.
+	finished func(*change)
+
+	watch  *probes
+	window chan struct{}
+	wg     sync.WaitGroup
+	cancel context.CancelFunc // of the changes that are still to be acknowledged
+	ctx    context.Context
+
+	mu      sync.Mutex
+	open    map[string]*change // sent and not served everywhere
+	pending map[kafka.BrokerID][]string
+	counts  spreadCounts
+	failure error // the newest
+	endNs   int64 // when the last change was served everywhere
+}
+
+// spreadCounts are what became of the changes that count.
+type spreadCounts struct {
+	sent, served, failed, busy int64
+	behindMax                  int64 // brokers that served the old view beside the new one, at most
+}
+
+func newSpread(t *trialRun, kind string, nodes []Node, finished func(*change)) *spread {
+	return &spread{
+		trialRun: t, source: changersOf[kind](t), nodes: nodes, limit: t.p.ProbePartitions, finished: finished,
+		window: make(chan struct{}, maxChangesInFlight),
+		open:   map[string]*change{}, pending: map[kafka.BrokerID][]string{},
+	}
+}
+
+// begin starts the probes and takes one change through, so that everything
+// works before the clock starts.
+func (s *spread) begin(ctx context.Context) error {
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.watch = startProbes(ctx, s.nodes, s.p.ProbeRate, s.ask)
+	subject, ok := s.source.next(-1)
+	if !ok {
+		return fmt.Errorf("nothing was prepared")
+	}
+	c := s.opened(op{}, subject, true)
+	one, cancel := context.WithTimeout(ctx, s.gate())
+	defer cancel()
+	if err := s.source.send(one, subject); err != nil {
+		s.mu.Lock()
+		s.drop(c)
+		s.mu.Unlock()
+		return err
+	}
+	s.acked(c)
+	return await(one, s.gate(), "every broker to serve a first change", s.settled)
+}
+
+// start makes the change of one operation; false where there is no room.
+func (s *spread) start(o op) bool {
+	select {
+	case s.window <- struct{}{}:
+	default:
+		return s.noRoom()
+	}
+	subject, ok := s.source.next(o.n)
+	if !ok {
+		<-s.window
+		return s.noRoom()
+	}
+	c := s.opened(o, subject, false)
+	s.wg.Go(func() {
+		defer func() { <-s.window }()
+		s.send(c)
+	})
+	return true
+}
+
+func (s *spread) noRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.busy++
+	return false
+}
+
+// opened has every broker probed for a change.
+func (s *spread) opened(o op, subject string, quiet bool) *change {
+	c := &change{
+		op: o, subject: subject, quiet: quiet,
+		seenBy: make(map[kafka.BrokerID]int64, len(s.nodes)), behind: map[kafka.BrokerID]bool{},
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !quiet {
+		s.counts.sent++
+	}
+	s.open[subject] = c
+	for _, n := range s.nodes {
+		s.pending[n.ID] = append(s.pending[n.ID], subject)
+	}
+	return c
+}
+
+// send has the change made; one that was not acknowledged is failed.
+func (s *spread) send(c *change) {
+	one, cancel := context.WithTimeout(s.ctx, changeTimeout)
+	defer cancel()
+	err := s.source.send(one, c.subject)
+	if err == nil {
+		s.acked(c)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.failed++
+	s.failure = err
+	s.drop(c)
+}
+
+func (s *spread) acked(c *change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.ackedNs = trace.Now()
+	s.finish(c)
+}
+
+// drop stops following a change.
+func (s *spread) drop(c *change) {
+	delete(s.open, c.subject)
+	for id, subjects := range s.pending {
+		s.pending[id] = slices.DeleteFunc(subjects, func(n string) bool { return n == c.subject })
+	}
+}
+
+// ask gives the question about the oldest changes that a broker does not serve
+// yet.
+func (s *spread) ask(n Node) (question, bool) {
+	s.mu.Lock()
+	pending := s.pending[n.ID]
+	subjects := slices.Clone(pending[:min(len(pending), s.limit)])
+	s.mu.Unlock()
+	if len(subjects) == 0 {
+		return question{}, false
+	}
+	return s.source.question(n, subjects, func(subject string, served bool, doneNs int64) {
+		s.told(n.ID, subject, served, doneNs)
+	}), true
+}
+
+// told hears from one broker about one change.
+func (s *spread) told(id kafka.BrokerID, subject string, served bool, doneNs int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.open[subject]
+	switch {
+	case c == nil || c.seenBy[id] != 0:
+		return
+	case !served:
+		if len(c.seen) > 0 && doneNs > c.seen[0] {
+			c.behind[id] = true
+		}
+		return
+	}
+	c.seenBy[id] = doneNs
+	c.seen = append(c.seen, doneNs)
+	s.pending[id] = slices.DeleteFunc(s.pending[id], func(n string) bool { return n == subject })
+	s.finish(c)
+}
+
+// finish takes a change that is acknowledged and that every broker serves.
+func (s *spread) finish(c *change) {
+	if c.ackedNs == 0 || len(c.seen) < len(s.nodes) || s.open[c.subject] != c {
+		return
+	}
+	delete(s.open, c.subject)
+	s.source.over(c.subject)
+	if c.quiet {
+		return
+	}
+	slices.Sort(c.seen)
+	s.counts.served++
+	s.counts.behindMax = max(s.counts.behindMax, int64(len(c.behind)))
+	s.endNs = max(s.endNs, c.lastNs())
+	s.finished(c)
+}
+
+// settled reports whether no change is on its way.
+func (s *spread) settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) == 0
+}
+
+// end waits for the last changes, each of which has a deadline, and ends the
+// probes.
+func (s *spread) end(ctx context.Context) {
+	if err := await(ctx, changeTimeout, "every broker to serve every change", s.settled); err != nil {
+		s.invalid("%v", err)
+	}
+	s.stop()
+}
+
+// stop ends everything at once and judges the probes. It may be called again.
+func (s *spread) stop() {
+	if s.cancel == nil {
+		return
+	}
+	s.cancel()
+	s.cancel = nil
+	s.wg.Wait()
+	s.judge("probe", s.watch.stop())
+}
+
+// take takes the counts and judges the whole; name begins theirs.
+func (s *spread) take(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.counts
+	s.ended(s.endNs)
+	s.count(name+".sent", n.sent)
+	s.count(name+".served", n.served)
+	s.count(name+".failed", n.failed)
+	s.count(name+".lost", int64(len(s.open)))
+	s.count(name+".behind", n.behindMax)
+	if n.failed > 0 {
+		s.invalid("%d of %d %s were not acknowledged: %v", n.failed, n.sent, name, s.failure)
+	}
+	if len(s.open) > 0 {
+		s.invalid("%d of %d %s were not served by every broker within %v", len(s.open), n.sent, name, changeTimeout)
+	}
+	if n.busy > 0 {
+		s.invalid("%d of %d %s were dropped: %d were on their way, or all that was prepared was in use", n.busy, n.sent+n.busy, name, maxChangesInFlight)
+	}
+	if n.served == 0 {
+		s.invalid("no sample came")
+	}
+}
