@@ -78,6 +78,7 @@ func (run *cellRun) check(ctx context.Context) error {
 // gather collects everything that is judged.
 func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 	h := checker.History{Operations: run.rec.history(), Observations: run.cluster.observations()}
+	names := altered(h.Operations)
 	for _, b := range run.cluster.Brokers() {
 		if !b.Live {
 			continue
@@ -86,7 +87,11 @@ func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 		if err != nil {
 			return h, err
 		}
-		h.Views = append(h.Views, checker.View{Broker: b.ID, Topics: viewed(m)})
+		v := checker.View{Broker: b.ID, Topics: viewed(m)}
+		if err := takeConfigs(ctx, b.Addr, &v, names); err != nil {
+			return h, err
+		}
+		h.Views = append(h.Views, v)
 	}
 	events, err := run.cluster.Events(ctx)
 	if err != nil {

@@ -42,6 +42,8 @@ func (v Verdict) OK() bool {
 //
 //   - acknowledged: each acknowledged change is in every broker's final view,
 //     and where views hold topics there is an acknowledged change
+//   - linearizable: the changes of a topic took effect one after the other, each
+//     between its sending and its answer
 //   - equal-images: all brokers serve the same metadata in the end
 //   - one-leader: a leader epoch of a partition has one leader only
 //   - epochs-forward: what one process serves never goes back in leader epoch
@@ -49,7 +51,7 @@ func (v Verdict) OK() bool {
 //   - controller-epochs-forward: a node never sees a controller epoch go back
 func Check(h History) Verdict {
 	return Verdict{
-		acknowledged(h), equalImages(h.Views), oneLeader(h), epochsForward(h.Observations),
+		acknowledged(h), linearizable(h), equalImages(h.Views), oneLeader(h), epochsForward(h.Observations),
 		oneController(h.Elections), controllerEpochsForward(h.Epochs),
 	}
 }
