@@ -8,9 +8,9 @@ import (
 	"kbench/kafka/access"
 )
 
-// metadata shows the topics that the client may DESCRIBE. Named ones that it may
+// showMetadata shows the topics that the client may DESCRIBE. Named ones that it may
 // not are refused; of all topics the others are left out.
-func metadata(c client, req *kmsg.MetadataRequest, next call) (kmsg.Response, error) {
+func showMetadata(c client, req *kmsg.MetadataRequest, next call) (kmsg.Response, error) {
 	all := req.Topics == nil || req.Version == 0 && len(req.Topics) == 0
 	kept, denied := split(req.Topics, func(t *kmsg.MetadataRequestTopic) bool {
 		return c.mayTopic(access.Describe, deref(t.Topic), t.TopicID)

@@ -6,8 +6,9 @@
 // request does, nor where ACLs are kept: the authorizer is asked for anew for
 // each request. A handler sees only those items of a request that its client
 // may touch; the guard answers for the others. It runs on the goroutine of the
-// connection and keeps no state.
+// connection and keeps no state but the index of the ACLs that OverImage looked
+// at last.
 //
-//	g := guard.Guard{Authorizer: node.Authorizer, TopicName: node.TopicName}
+//	g := guard.OverImage(&access.Config{SuperUsers: admins}, node.Image, node.Ready)
 //	srv, err := wire.NewServer(wire.ServerConfig{APIs: g.Wrap(node.APIs())})
 package guard

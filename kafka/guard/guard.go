@@ -36,6 +36,9 @@ func (g Guard) Wrap(apis []wire.API) []wire.API {
 // Handler gives handle with the guard before it, for any key.
 func (g Guard) Handler(handle wire.Handler) wire.Handler {
 	return func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+		if r.ByToken && aboutTokens(r.Key) {
+			return refuse(r.Body, kafka.DelegationTokenRequestNotAllowed), nil
+		}
 		check := ruleOf(r)
 		auth := g.Authorizer()
 		if check == nil || auth == nil {

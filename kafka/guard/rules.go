@@ -15,7 +15,7 @@ func ruleOf(r *wire.Request) rule {
 	}
 	switch req := r.Body.(type) {
 	case *kmsg.MetadataRequest:
-		return typed(req, metadata)
+		return typed(req, showMetadata)
 	case *kmsg.ProduceRequest:
 		return typed(req, produce)
 	case *kmsg.FetchRequest:
@@ -40,6 +40,10 @@ func ruleOf(r *wire.Request) rule {
 		return typed(req, alterConfigs)
 	case *kmsg.IncrementalAlterConfigsRequest:
 		return typed(req, incrementalAlterConfigs)
+	case *kmsg.CreateDelegationTokenRequest:
+		return typed(req, createToken)
+	case *kmsg.DescribeDelegationTokenRequest:
+		return typed(req, describeTokens)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"sync"
@@ -42,6 +43,19 @@ type DialOptions struct {
 	TLS *tls.Config
 	// SASL authenticates before the first request; nil does not.
 	SASL sasl.Mechanism
+}
+
+// Identity is how a node that dials shows who it is, and whom it trusts. The
+// zero value is plain TCP without a name.
+type Identity struct {
+	TLS  *tls.Config
+	SASL sasl.Mechanism
+}
+
+// With gives the options with an identity's TLS and SASL.
+func (o DialOptions) With(id Identity) DialOptions {
+	o.TLS, o.SASL = id.TLS, id.SASL
+	return o
 }
 
 // Conn is one raw connection to a Kafka node. Requests are pipelined: any
@@ -176,6 +190,9 @@ func (c *Conn) request(ctx context.Context, req kmsg.Request) (kmsg.Response, er
 
 // send writes req; a nil call means that no response will come.
 func (c *Conn) send(ctx context.Context, req kmsg.Request) (*call, error) {
+	if err := ctx.Err(); err != nil { // select would choose at random
+		return nil, err
+	}
 	select {
 	case c.write <- struct{}{}:
 	case <-ctx.Done():
@@ -229,8 +246,13 @@ func writeDeadline(ctx context.Context) time.Time {
 func (c *Conn) readLoop() {
 	defer close(c.readDone)
 	r := bufio.NewReaderSize(c.nc, 32<<10)
-	for {
+	for first := true; ; first = false {
 		frame, err := readFrame(r, c.maxBytes)
+		if first && errors.Is(err, io.EOF) {
+			// What a listener does to a client that speaks without TLS or has
+			// not logged in.
+			err = fmt.Errorf("%w before the first answer; the listener may want TLS or SASL", err)
+		}
 		if err != nil {
 			c.breakWith(fmt.Errorf("read: %w", err))
 			return

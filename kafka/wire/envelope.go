@@ -21,7 +21,7 @@ import (
 func WrapRequest(r *Request, correlationID int32) *kmsg.EnvelopeRequest {
 	env := kmsg.NewPtrEnvelopeRequest()
 	env.RequestData = appendRequest(nil, r.Body, correlationID, r.ClientID)[4:]
-	env.RequestPrincipal = appendPrincipal(nil, r.Principal)
+	env.RequestPrincipal = appendPrincipal(nil, r.Principal, r.ByToken)
 	env.ClientHostAddress = hostBytes(r.Remote)
 	return env
 }
@@ -31,7 +31,7 @@ func WrapRequest(r *Request, correlationID int32) *kmsg.EnvelopeRequest {
 // into the Envelope's answer: INVALID_REQUEST, UNSUPPORTED_VERSION or
 // PRINCIPAL_DESERIALIZATION_FAILURE.
 func UnwrapRequest(outer *Request, env *kmsg.EnvelopeRequest) (*Request, error) {
-	principal, err := readPrincipal(env.RequestPrincipal)
+	principal, byToken, err := readPrincipal(env.RequestPrincipal)
 	if err != nil {
 		return nil, fmt.Errorf("envelope: %w: %w", kafka.PrincipalDeserialization, err)
 	}
@@ -50,7 +50,7 @@ func UnwrapRequest(outer *Request, env *kmsg.EnvelopeRequest) (*Request, error) 
 	return &Request{
 		Key: h.key, Version: h.version, CorrelationID: h.correlationID, ClientID: h.clientID,
 		Remote: &net.TCPAddr{IP: net.IP(env.ClientHostAddress)}, Listener: outer.Listener,
-		Principal: principal, Body: body,
+		Principal: principal, ByToken: byToken, Body: body,
 	}, nil
 }
 
@@ -80,7 +80,7 @@ func UnwrapResponse(req kmsg.Request, env *kmsg.EnvelopeResponse) (kmsg.Response
 }
 
 // appendPrincipal encodes DefaultPrincipalData version 0 behind its version.
-func appendPrincipal(dst []byte, principal string) []byte {
+func appendPrincipal(dst []byte, principal string, byToken bool) []byte {
 	kind, name, ok := strings.Cut(principal, ":")
 	if !ok {
 		kind, name = "User", principal
@@ -88,27 +88,27 @@ func appendPrincipal(dst []byte, principal string) []byte {
 	dst = kbin.AppendInt16(dst, 0)
 	dst = kbin.AppendCompactString(dst, kind)
 	dst = kbin.AppendCompactString(dst, name)
-	dst = kbin.AppendBool(dst, false) // authenticated by a delegation token
-	return append(dst, 0)             // no tagged fields
+	dst = kbin.AppendBool(dst, byToken)
+	return append(dst, 0) // no tagged fields
 }
 
-func readPrincipal(b []byte) (string, error) {
+func readPrincipal(b []byte) (principal string, byToken bool, err error) {
 	if len(b) < 2 {
-		return "", fmt.Errorf("principal of %d bytes", len(b))
+		return "", false, fmt.Errorf("principal of %d bytes", len(b))
 	}
 	if v := binary.BigEndian.Uint16(b); v != 0 {
-		return "", fmt.Errorf("principal version %d, 0 is known", v)
+		return "", false, fmt.Errorf("principal version %d, 0 is known", v)
 	}
 	r := kbin.Reader{Src: b[2:]}
 	kind, name := r.CompactString(), r.CompactString()
-	r.Bool()
+	byToken = r.Bool()
 	if err := r.Complete(); err != nil {
-		return "", fmt.Errorf("principal: %w", err)
+		return "", false, fmt.Errorf("principal: %w", err)
 	}
 	if _, err := skipTags(r.Src); err != nil {
-		return "", fmt.Errorf("principal: %w", err)
+		return "", false, fmt.Errorf("principal: %w", err)
 	}
-	return kind + ":" + name, nil
+	return kind + ":" + name, byToken, nil
 }
 
 func hostBytes(a net.Addr) []byte {

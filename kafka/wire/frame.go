@@ -30,6 +30,9 @@ func readFrame(r io.Reader, maxBytes int) ([]byte, error) {
 		return nil, err
 	}
 	size := int(int32(binary.BigEndian.Uint32(head[:])))
+	if head[0] == 0x16 && head[1] == 0x03 && size > maxBytes {
+		return nil, errors.New("the peer speaks TLS, which is not spoken here")
+	}
 	if size < 0 || size > maxBytes {
 		return nil, fmt.Errorf("frame of %d bytes: must be 0 to %d", size, maxBytes)
 	}

@@ -3,10 +3,10 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"github.com/xdg-go/scram"
 
 	"kbench/kafka"
 	"kbench/kafka/access"
@@ -22,18 +22,36 @@ const (
 	failedAuthenticationDelay = 100 * time.Millisecond
 )
 
-// SASL makes clients authenticate by SCRAM before anything else is served.
+// SASL makes clients authenticate before anything else is served. Its functions
+// are called on connections' goroutines.
 type SASL struct {
-	// Mechanisms are those that are offered, in the order of preference.
+	// Mechanisms are those of SCRAM that are offered, in the order of
+	// preference.
 	Mechanisms []access.Mechanism
 	// Keys finds what a user's password is checked against; ok is false for
-	// an unknown user. It is called on connections' goroutines.
+	// an unknown user.
 	Keys func(user string, m access.Mechanism) (k access.Keys, ok bool)
+	// Token finds the delegation token of an id, with which a client of SCRAM
+	// logs in as the token's owner (KIP-48); nil knows none.
+	Token func(id string) (Token, bool)
+	// Plain checks a password that the client shows as it is (RFC 4616); nil
+	// does not offer PLAIN. Without TLS everybody on the way can read it.
+	Plain func(user, password string) bool
 }
+
+// Token is a delegation token as a server knows it.
+type Token struct {
+	Owner   string    // the principal who logs in
+	Secret  string    // what its holder gives as the password
+	Expires time.Time // the connection ends with it
+}
+
+// mechanismPlain is the name of RFC 4616's mechanism.
+const mechanismPlain = "PLAIN"
 
 // check finds mistakes of the configuration.
 func (s *SASL) check() error {
-	if s.Keys == nil || len(s.Mechanisms) == 0 {
+	if s.Plain == nil && len(s.Mechanisms) == 0 || s.Keys == nil && len(s.Mechanisms) > 0 {
 		return errors.New("SASL needs a mechanism and a source of keys")
 	}
 	for _, m := range s.Mechanisms {
@@ -44,8 +62,33 @@ func (s *SASL) check() error {
 	return nil
 }
 
+// names lists what is offered.
+func (s *SASL) names() []string {
+	var out []string
+	for _, m := range s.Mechanisms {
+		out = append(out, m.String())
+	}
+	if s.Plain != nil {
+		out = append(out, mechanismPlain)
+	}
+	return out
+}
+
 // errRefused closes a connection after its answer was written.
 var errRefused = errors.New("authentication failed")
+
+// identity is who a client turned out to be.
+type identity struct {
+	principal string
+	byToken   bool      // by a delegation token
+	until     time.Time // when it ends; zero for never
+}
+
+// exchange is one mechanism's conversation: tokens in, tokens out, until it says
+// who the client is.
+type exchange interface {
+	step(token []byte) (answer []byte, who *identity, err error)
+}
 
 // authentication is the state of one connection's SASL exchange (KIP-43,
 // KIP-152): handshake, then tokens, then done. A second handshake begins anew,
@@ -53,77 +96,69 @@ var errRefused = errors.New("authentication failed")
 type authentication struct {
 	sasl  *SASL
 	done  bool
-	conv  *scram.ServerConversation
-	mech  access.Mechanism
+	until time.Time // when the session ends; zero for never
+	now   exchange  // under way
+	mech  string
 	steps int
 }
 
 // serves reports whether the key may be asked for now.
 func (a *authentication) serves(key int16) bool {
-	return a.sasl == nil || a.done || key == keySaslHandshake || key == keySaslAuthenticate
+	return a.sasl == nil || key == keySaslHandshake || key == keySaslAuthenticate || a.done && !a.over()
 }
+
+// over reports whether what the client logged in with has ended.
+func (a *authentication) over() bool { return !a.until.IsZero() && time.Now().After(a.until) }
 
 // handshake answers the choice of a mechanism.
 func (a *authentication) handshake(req *kmsg.SASLHandshakeRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrSASLHandshakeResponse()
-	for _, m := range a.sasl.Mechanisms {
-		resp.SupportedMechanisms = append(resp.SupportedMechanisms, m.String())
-	}
+	resp.SupportedMechanisms = a.sasl.names()
 	if req.Version == 0 {
 		// Version 0 is followed by tokens without frames, which no client
 		// since Kafka 1.0 sends.
 		resp.ErrorCode = int16(kafka.UnsupportedSaslMechanism)
 		return resp, fmt.Errorf("%w: SaslHandshake version 0", errRefused)
 	}
-	for _, m := range a.sasl.Mechanisms {
-		if m.String() == req.Mechanism {
-			return resp, a.begin(m)
-		}
+	if !slices.Contains(resp.SupportedMechanisms, req.Mechanism) {
+		resp.ErrorCode = int16(kafka.UnsupportedSaslMechanism)
+		return resp, fmt.Errorf("%w: the mechanism %.64q is not offered, %v are", errRefused, req.Mechanism, resp.SupportedMechanisms)
 	}
-	resp.ErrorCode = int16(kafka.UnsupportedSaslMechanism)
-	return resp, fmt.Errorf("%w: the mechanism %.64q is not offered", errRefused, req.Mechanism)
+	a.mech, a.steps = req.Mechanism, 0
+	if req.Mechanism == mechanismPlain {
+		a.now = plainExchange{a.sasl}
+		return resp, nil
+	}
+	m, _ := access.ParseMechanism(req.Mechanism)
+	var err error
+	a.now, err = newScramExchange(a.sasl, m)
+	return resp, err
 }
 
-func (a *authentication) begin(m access.Mechanism) error {
-	hash := scram.SHA256
-	if m == access.ScramSHA512 {
-		hash = scram.SHA512
-	}
-	srv, err := hash.NewServer(func(user string) (scram.StoredCredentials, error) {
-		k, ok := a.sasl.Keys(user, m)
-		if !ok {
-			return scram.StoredCredentials{}, errors.New("unknown user")
-		}
-		return scram.StoredCredentials{
-			KeyFactors: scram.KeyFactors{Salt: string(k.Salt), Iters: int(k.Iterations)},
-			StoredKey:  k.StoredKey, ServerKey: k.ServerKey,
-		}, nil
-	})
-	if err != nil {
-		return fmt.Errorf("begin %s: %w", m, err)
-	}
-	a.conv, a.mech, a.steps = srv.NewConversation(), m, 0
-	return nil
-}
-
-// authenticate answers one token. principal is set with the last one.
-func (a *authentication) authenticate(req *kmsg.SASLAuthenticateRequest) (resp *kmsg.SASLAuthenticateResponse, principal string, err error) {
+// authenticate answers one token; who is set with the last one.
+func (a *authentication) authenticate(req *kmsg.SASLAuthenticateRequest) (resp *kmsg.SASLAuthenticateResponse, who *identity, err error) {
 	resp = kmsg.NewPtrSASLAuthenticateResponse()
-	if a.conv == nil {
+	if a.now == nil {
 		resp.ErrorCode = int16(kafka.IllegalSaslState)
-		return resp, "", fmt.Errorf("%w: a token before the handshake", errRefused)
+		return resp, nil, fmt.Errorf("%w: a token before the handshake", errRefused)
 	}
 	a.steps++
-	token, err := a.conv.Step(string(req.SASLAuthBytes))
-	if err != nil || a.steps > maxScramSteps {
+	answer, who, err := a.now.step(req.SASLAuthBytes)
+	if err == nil && a.steps > maxScramSteps {
+		err = fmt.Errorf("no end after %d tokens", maxScramSteps)
+	}
+	if err != nil {
 		// One answer for an unknown user and a wrong password.
 		resp.ErrorCode = int16(kafka.SaslAuthenticationFailed)
 		resp.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("Authentication failed during authentication due to invalid credentials with SASL mechanism %s", a.mech))
-		return resp, "", fmt.Errorf("%w by %s: %w", errRefused, a.mech, err)
+		return resp, nil, fmt.Errorf("%w by %s: %w", errRefused, a.mech, err)
 	}
-	resp.SASLAuthBytes = []byte(token)
-	if a.conv.Done() && a.conv.Valid() {
-		principal, a.done, a.conv = "User:"+a.conv.Username(), true, nil
+	resp.SASLAuthBytes = answer
+	if who != nil {
+		a.done, a.now, a.until = true, nil, who.until
+		if !who.until.IsZero() {
+			resp.SessionLifetimeMillis = max(1, time.Until(who.until).Milliseconds())
+		}
 	}
-	return resp, principal, nil
+	return resp, who, nil
 }

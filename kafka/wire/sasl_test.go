@@ -163,6 +163,20 @@ func certificate(t *testing.T, name string, parent *tls.Certificate) tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
+// serverTLS is a server's, with a certificate that ca signed.
+func serverTLS(t *testing.T, ca *tls.Certificate) *tls.Config {
+	t.Helper()
+	return &tls.Config{Certificates: []tls.Certificate{certificate(t, "server", ca)}}
+}
+
+// clientTLS trusts an authority of its own.
+func clientTLS(t *testing.T) *tls.Config {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AddCert(certificate(t, "other", nil).Leaf)
+	return &tls.Config{RootCAs: pool}
+}
+
 func TestTLS(t *testing.T) {
 	ca := certificate(t, "authority", nil)
 	pool := x509.NewCertPool()

@@ -39,6 +39,7 @@ type Request struct {
 	Remote        net.Addr // the client's address
 	Listener      string   // ServerConfig.Listener
 	Principal     string   // who the client is; User:ANONYMOUS without authentication
+	ByToken       bool     // the client logged in with a delegation token
 	Body          kmsg.Request
 }
 

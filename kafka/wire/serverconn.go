@@ -34,6 +34,7 @@ type serverConn struct {
 	cancel    context.CancelFunc
 	busy      atomic.Int32 // requests read and not yet answered
 	principal string
+	byToken   bool // the client showed a delegation token
 	auth      authentication
 }
 
@@ -83,7 +84,7 @@ func (c *serverConn) readLoop() {
 	defer close(c.queue)
 	if err := c.shakeHands(); err != nil {
 		c.cancel()
-		if c.srv.ctx.Err() == nil && !isDisconnect(err) {
+		if c.srv.ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 			c.logClosed(err)
 		}
 		return
@@ -117,6 +118,9 @@ func (c *serverConn) shakeHands() error {
 	ctx, cancel := context.WithTimeout(c.ctx, handshakeTimeout)
 	defer cancel()
 	if err := tc.HandshakeContext(ctx); err != nil {
+		if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
+			return fmt.Errorf("TLS handshake: %w; the client speaks without TLS, which this listener wants", err)
+		}
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	if chains := tc.ConnectionState().VerifiedChains; len(chains) > 0 {
@@ -207,6 +211,9 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	if h.key == keyAPIVersions {
 		return c.srv.answerAPIVersions(out, h, rest)
 	}
+	if c.auth.done && c.auth.over() && !c.auth.serves(h.key) {
+		return out, fmt.Errorf("request key %d from client %q after its delegation token expired", h.key, h.clientID)
+	}
 	if !c.auth.serves(h.key) {
 		return out, fmt.Errorf("request key %d from client %q before it has authenticated", h.key, h.clientID)
 	}
@@ -231,7 +238,7 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	}()
 	resp, err := api.Handle(c.ctx, &Request{
 		Key: h.key, Version: h.version, CorrelationID: h.correlationID, ClientID: h.clientID,
-		Remote: c.nc.RemoteAddr(), Listener: c.srv.cfg.Listener, Principal: c.principal, Body: body,
+		Remote: c.nc.RemoteAddr(), Listener: c.srv.cfg.Listener, Principal: c.principal, ByToken: c.byToken, Body: body,
 	})
 	if err != nil {
 		return out, fmt.Errorf("handle key %d version %d: %w", h.key, h.version, err)
@@ -261,10 +268,10 @@ func (c *serverConn) authenticate(out []byte, h requestHeader, rest []byte) ([]b
 	case *kmsg.SASLHandshakeRequest:
 		resp, err = c.auth.handshake(req)
 	case *kmsg.SASLAuthenticateRequest:
-		var principal string
-		resp, principal, err = c.auth.authenticate(req)
-		if principal != "" {
-			c.principal = principal
+		var who *identity
+		resp, who, err = c.auth.authenticate(req)
+		if who != nil {
+			c.principal, c.byToken = who.principal, who.byToken
 		}
 	}
 	if resp == nil {

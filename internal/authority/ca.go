@@ -1,0 +1,110 @@
+package authority
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Lifetime is how long certificates are valid: the longest run, and a day for
+// clocks that disagree on either side.
+const Lifetime = 14 * 24 * time.Hour
+
+// CA is an authority whose certificates are in one directory.
+type CA struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	// File is the PEM file of the authority's own certificate.
+	File string
+}
+
+// Subject is whom a certificate is for.
+type Subject struct {
+	Name  string    // common name; User:CN=Name is the principal
+	Hosts []string  // addresses and names under which a server is reached
+	Until time.Time // end of validity; zero means Lifetime from now
+}
+
+// Files are the PEM files of a certificate and its key, which none but their
+// owner can read.
+type Files struct{ Certificate, Key string }
+
+// New makes an authority and writes its certificate to dir, which is made where
+// it is missing.
+func New(dir string) (*CA, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the directory of certificates: %w", err)
+	}
+	c := &CA{dir: dir, File: filepath.Join(dir, "ca.pem")}
+	template := c.template(Subject{Name: "kbench"})
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
+	var err error
+	if c.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &c.key.PublicKey, c.key)
+	if err != nil {
+		return nil, err
+	}
+	if c.cert, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	return c, write(c.File, "CERTIFICATE", der, 0o644)
+}
+
+// Issue writes NAME.pem and NAME-key.pem for a subject, which may serve and be a
+// client.
+func (c *CA) Issue(name string, s Subject) (Files, error) {
+	f := Files{Certificate: filepath.Join(c.dir, name+".pem"), Key: filepath.Join(c.dir, name+"-key.pem")}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return f, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c.template(s), c.cert, &key.PublicKey, c.key)
+	if err != nil {
+		return f, err
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return f, err
+	}
+	if err := write(f.Certificate, "CERTIFICATE", der, 0o644); err != nil {
+		return f, err
+	}
+	return f, write(f.Key, "PRIVATE KEY", raw, 0o600)
+}
+
+func (c *CA) template(s Subject) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // rand.Reader does not fail
+	t := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: s.Name},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: s.Until,
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if t.NotAfter.IsZero() {
+		t.NotAfter = time.Now().Add(Lifetime)
+	}
+	for _, h := range s.Hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, h)
+		}
+	}
+	return t
+}
+
+func write(file, kind string, der []byte, mode os.FileMode) error {
+	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode)
+}
