@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,9 @@ type Config struct {
 	Listen string
 	// Listener is used instead of Listen if set; the server closes it.
 	Listener net.Listener
+	// TLS encrypts every connection; nil leaves them plain. A client whose
+	// certificate was verified has its subject as an identity of scheme x509.
+	TLS *tls.Config
 	// DataDir holds logs and snapshots and is made if missing. It is required
 	// and belongs to one server at a time.
 	DataDir string

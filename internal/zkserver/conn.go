@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,17 +34,20 @@ type conn struct {
 	draining bool      // no more replies will come: close when out is written
 	closed   bool
 
-	session *liveSession // core
-	touched bool         // core: is in the batch's list
-	pend    []byte       // core: replies of the batch being gathered
-	replies int          // core: requests answered in pend
-	last    bool         // core: the connection ends after pend
-	refused bool         // core: frames are ignored from now on
-	auth    []proto.ACL  // core: identities of auth, Perms unused
+	session *liveSession    // core
+	touched bool            // core: is in the batch's list
+	pend    []byte          // core: replies of the batch being gathered
+	replies int             // core: requests answered in pend
+	last    bool            // core: the connection ends after pend
+	refused bool            // core: frames are ignored from now on
+	caller  datatree.Caller // core: who the client has shown to be
 }
 
 func newConn(s *Server, id datatree.ConnID, nc net.Conn) *conn {
 	c := &conn{id: id, nc: nc, srv: s, name: nc.RemoteAddr().String()}
+	if s.cfg.TLS != nil {
+		c.nc = tls.Server(nc, s.cfg.TLS)
+	}
 	c.changed.L = &c.mu
 	c.heard.Store(s.now())
 	return c
@@ -66,6 +70,9 @@ func (c *conn) readFrames() error {
 	r := bufio.NewReaderSize(c.nc, 64<<10)
 	_ = c.nc.SetReadDeadline(time.Now().Add(handshakeTimeout))
 	head, err := r.Peek(4)
+	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
+		return fmt.Errorf("%w; the client speaks without TLS, which this server wants", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -82,7 +89,7 @@ func (c *conn) readFrames() error {
 		return fmt.Errorf("connect request: %w", err)
 	}
 	_ = c.nc.SetReadDeadline(time.Time{})
-	c.srv.queue.put(event{conn: c, connect: &hello})
+	c.srv.queue.put(event{conn: c, connect: &hello, subject: c.subject()})
 	for {
 		if frame, err = c.frame(r); err != nil {
 			return err
@@ -91,6 +98,16 @@ func (c *conn) readFrames() error {
 			return err
 		}
 	}
+}
+
+// subject is that of the client's certificate, "" without one.
+func (c *conn) subject() string {
+	if tc, ok := c.nc.(*tls.Conn); ok {
+		if chains := tc.ConnectionState().VerifiedChains; len(chains) > 0 {
+			return chains[0][0].Subject.String()
+		}
+	}
+	return ""
 }
 
 // frame reads one frame into a slice of its own.

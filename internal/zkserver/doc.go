@@ -22,6 +22,7 @@
 //
 // Deviations from ZooKeeper 3.8: a session expires when its time-out is over,
 // not at the next tick after it; failed writes take no zxid and no log entry;
-// access lists are kept and returned, not enforced; persistent watches, quotas,
-// SASL and reconfiguration are answered with Unimplemented.
+// of the schemes of access lists it has world, digest, ip, auth, and x509 behind
+// TLS, and no superuser; persistent watches, quotas, SASL and reconfiguration are
+// answered with Unimplemented.
 package zkserver

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme is SHA-1
 	"encoding/base64"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,9 @@ func (c *core) handle(e *event) {
 		c.srv.forget(k)
 	case k.refused:
 	case e.connect != nil:
+		if e.subject != "" {
+			k.addAuth(proto.ACL{Scheme: "x509", ID: e.subject})
+		}
 		c.connect(k, e.connect)
 	case e.fault != proto.OK:
 		c.replyHeader(k, e.req.Xid, e.fault)
@@ -153,7 +157,7 @@ func (c *core) execute(k *conn, changes []proto.Change) *datatree.Result {
 	for i := range changes {
 		changes[i].ACL = k.resolve(changes[i].ACL)
 	}
-	return c.commit(&datatree.Txn{Kind: datatree.Write, Session: k.session.id, Changes: changes})
+	return c.commit(&datatree.Txn{Kind: datatree.Write, Session: k.session.id, Changes: changes, Caller: &k.caller})
 }
 
 // resolve puts a connection's own identities in the place of the scheme
@@ -164,7 +168,7 @@ func (k *conn) resolve(list []proto.ACL) []proto.ACL {
 			continue
 		}
 		out := append([]proto.ACL(nil), list[:i]...)
-		for _, id := range k.auth {
+		for _, id := range k.caller.Identities {
 			out = append(out, proto.ACL{Perms: a.Perms, Scheme: id.Scheme, ID: id.ID})
 		}
 		return append(out, k.resolve(list[i+1:])...)
@@ -196,13 +200,9 @@ func (c *core) authenticate(k *conn, q *proto.Request) {
 const maxIdentities = 64
 
 func (k *conn) addAuth(id proto.ACL) {
-	for _, have := range k.auth {
-		if have == id {
-			return
-		}
-	}
-	if len(k.auth) < maxIdentities {
-		k.auth = append(k.auth, id)
+	have := &k.caller.Identities
+	if !slices.Contains(*have, id) && len(*have) < maxIdentities {
+		*have = append(*have, id)
 	}
 }
 

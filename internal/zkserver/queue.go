@@ -10,6 +10,7 @@ import (
 type event struct {
 	conn    *conn
 	connect *proto.ConnectRequest // first frame
+	subject string                // of the client's certificate, with connect
 	req     *proto.Request        // later frames
 	fault   proto.Code            // a frame that could not be decoded: req has its xid alone
 	closed  bool                  // the connection is gone

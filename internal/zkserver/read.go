@@ -1,6 +1,9 @@
 package zkserver
 
 import (
+	"slices"
+	"strings"
+
 	"kbench/internal/zkserver/datatree"
 	"kbench/internal/zkserver/proto"
 )
@@ -38,6 +41,10 @@ func (c *core) readNode(k *conn, q *proto.Request) {
 		c.replyHeader(k, q.Xid, proto.NoNode)
 		return
 	}
+	if q.Op != proto.OpExists && !v.Allows(toRead(q.Op), &k.caller) {
+		c.replyHeader(k, q.Xid, proto.NoAuth)
+		return
+	}
 	start := c.begin(k, q.Xid, proto.OK)
 	stat := v.Stat()
 	switch q.Op {
@@ -50,7 +57,7 @@ func (c *core) readNode(k *conn, q *proto.Request) {
 	case proto.OpGetChildren2:
 		k.pend = stat.Append(v.AppendChildren(k.pend))
 	case proto.OpGetACL:
-		k.pend = stat.Append(proto.AppendACLs(k.pend, v.ACL()))
+		k.pend = stat.Append(proto.AppendACLs(k.pend, shownACL(v, k)))
 	case proto.OpGetAllChildren:
 		k.pend = proto.AppendInt32(k.pend, v.Descendants())
 	}
@@ -66,13 +73,42 @@ func (c *core) readNode(k *conn, q *proto.Request) {
 	}
 }
 
+// toRead gives the permissions one of which a read needs. Whether a znode exists
+// is no secret.
+func toRead(op proto.Op) int32 {
+	switch op {
+	case proto.OpGetACL:
+		return datatree.PermRead | datatree.PermAdmin
+	}
+	return datatree.PermRead
+}
+
+// shownACL hides the hashes of passwords from who may not change the list.
+func shownACL(v datatree.View, k *conn) []proto.ACL {
+	list := v.ACL()
+	if v.Allows(datatree.PermAdmin, &k.caller) {
+		return list
+	}
+	list = slices.Clone(list)
+	for i, a := range list {
+		if user, _, ok := strings.Cut(a.ID, ":"); ok && a.Scheme == "digest" {
+			list[i].ID = user + ":x"
+		}
+	}
+	return list
+}
+
 // multiRead answers each read by itself; one that fails fails alone.
 func (c *core) multiRead(k *conn, q *proto.Request) {
 	start := c.begin(k, q.Xid, proto.OK)
 	for _, r := range q.Reads {
 		v, ok := c.tree.Get(r.Path)
+		code := proto.NoNode
+		if ok && !v.Allows(datatree.PermRead, &k.caller) {
+			ok, code = false, proto.NoAuth
+		}
 		if !ok {
-			res := datatree.OpResult{Op: proto.OpError, Err: proto.NoNode}
+			res := datatree.OpResult{Op: proto.OpError, Err: code}
 			k.pend = appendResult(proto.AppendMultiHeader(k.pend, res.Op, false, res.Err), &res)
 			continue
 		}
@@ -91,8 +127,8 @@ func (c *core) multiRead(k *conn, q *proto.Request) {
 // whoAmI lists the connection's identities: scheme and user.
 func (c *core) whoAmI(k *conn, q *proto.Request) {
 	start := c.begin(k, q.Xid, proto.OK)
-	k.pend = proto.AppendInt32(k.pend, int32(len(k.auth)))
-	for _, a := range k.auth {
+	k.pend = proto.AppendInt32(k.pend, int32(len(k.caller.Identities)))
+	for _, a := range k.caller.Identities {
 		k.pend = proto.AppendString(proto.AppendString(k.pend, a.Scheme), a.ID)
 	}
 	c.end(k, start)

@@ -51,6 +51,7 @@ func Run(t *testing.T, s Store) {
 		{"CreateTwo", createTwo},
 		{"Containers", containers},
 		{"ACLs", acls},
+		{"AccessLists", accessLists},
 		{"Sync", syncOp},
 		{"Watches", watches},
 		{"WatchesOfDeletion", watchesOfDeletion},

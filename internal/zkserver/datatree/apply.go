@@ -137,9 +137,9 @@ func (t *Tree) change(x *Txn, c *proto.Change) OpResult {
 	case proto.OpSetData:
 		return t.setData(x, c)
 	case proto.OpSetACL:
-		return t.setACL(c)
+		return t.setACL(x, c)
 	case proto.OpCheck:
-		return t.check(c)
+		return t.check(x, c)
 	}
 	return failed(proto.Unimplemented)
 }
@@ -163,6 +163,9 @@ func (t *Tree) create(x *Txn, c *proto.Change) OpResult {
 	parent := t.find(parentPath)
 	if parent == nil {
 		return failed(proto.NoNode)
+	}
+	if !t.acls.allows(parent.acl, PermCreate, x.Caller) {
+		return failed(proto.NoAuth)
 	}
 	path := c.Path
 	if sequential {
@@ -228,6 +231,8 @@ func (t *Tree) delete(x *Txn, c *proto.Change) OpResult {
 	switch {
 	case n == nil:
 		return failed(proto.NoNode)
+	case !t.acls.allows(n.parent.acl, PermDelete, x.Caller):
+		return failed(proto.NoAuth)
 	case c.Version != -1 && c.Version != n.version:
 		return failed(proto.BadVersion)
 	case n.kids.len() > 0:
@@ -259,6 +264,9 @@ func (t *Tree) setData(x *Txn, c *proto.Change) OpResult {
 	if n == nil {
 		return failed(proto.NoNode)
 	}
+	if !t.acls.allows(n.acl, PermWrite, x.Caller) {
+		return failed(proto.NoAuth)
+	}
 	if c.Version != -1 && c.Version != n.version {
 		return failed(proto.BadVersion)
 	}
@@ -282,7 +290,7 @@ func nextVersion(v int32) int32 {
 	return v + 1
 }
 
-func (t *Tree) setACL(c *proto.Change) OpResult {
+func (t *Tree) setACL(x *Txn, c *proto.Change) OpResult {
 	if !validPath(c.Path) {
 		return failed(proto.BadArguments)
 	}
@@ -292,6 +300,9 @@ func (t *Tree) setACL(c *proto.Change) OpResult {
 	n := t.find(c.Path)
 	if n == nil {
 		return failed(proto.NoNode)
+	}
+	if !t.acls.allows(n.acl, PermAdmin, x.Caller) {
+		return failed(proto.NoAuth)
 	}
 	if c.Version != -1 && c.Version != n.avers {
 		return failed(proto.BadVersion)
@@ -306,10 +317,13 @@ func (t *Tree) setACL(c *proto.Change) OpResult {
 	return OpResult{Op: c.Op, Stat: n.stat()}
 }
 
-func (t *Tree) check(c *proto.Change) OpResult {
+func (t *Tree) check(x *Txn, c *proto.Change) OpResult {
 	n := t.find(c.Path)
 	if !validPath(c.Path) || n == nil {
 		return failed(proto.NoNode)
+	}
+	if !t.acls.allows(n.acl, PermRead, x.Caller) {
+		return failed(proto.NoAuth)
 	}
 	if c.Version != -1 && c.Version != n.version {
 		return failed(proto.BadVersion)

@@ -21,6 +21,7 @@ type Txn struct {
 	TimeoutMs int32
 	Password  [16]byte
 	Changes   []proto.Change
+	Caller    *Caller // of a Write; not in the log
 }
 
 // OpResult is the outcome of one change.

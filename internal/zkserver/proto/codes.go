@@ -47,6 +47,7 @@ const (
 	Unimplemented           Code = -6
 	BadArguments            Code = -8
 	NoNode                  Code = -101
+	NoAuth                  Code = -102
 	BadVersion              Code = -103
 	NoChildrenForEphemerals Code = -108
 	NodeExists              Code = -110

@@ -30,8 +30,7 @@ func (s *Stat) Append(b []byte) []byte {
 	return AppendInt64(b, s.Pzxid)
 }
 
-// ACL is one entry of a znode's access list. This server keeps and returns
-// them and does not enforce them.
+// ACL is one entry of a znode's access list.
 type ACL struct {
 	Perms      int32
 	Scheme, ID string
