@@ -20,6 +20,7 @@ func (b *Broker) APIs() []wire.API {
 		{Key: int16(kmsg.OffsetForLeaderEpoch), MinVersion: 2, MaxVersion: 4, Handle: b.handleOffsetForLeaderEpoch},
 		{Key: int16(kmsg.DescribeACLs), MinVersion: 0, MaxVersion: 3, Handle: b.handleDescribeACLs},
 		{Key: int16(kmsg.DescribeConfigs), MinVersion: 0, MaxVersion: 4, Handle: b.handleDescribeConfigs},
+		{Key: int16(kmsg.DescribeLogDirs), MinVersion: 1, MaxVersion: 4, Handle: b.handleDescribeLogDirs},
 		{Key: int16(kmsg.DescribeDelegationToken), MinVersion: 1, MaxVersion: 3, Handle: b.handleDescribeDelegationToken},
 		{Key: int16(kmsg.DescribeClientQuotas), MinVersion: 0, MaxVersion: 1, Handle: b.handleDescribeClientQuotas},
 		{Key: int16(kmsg.DescribeUserSCRAMCredentials), MinVersion: 0, MaxVersion: 0, Handle: b.handleDescribeUserSCRAMCredentials},

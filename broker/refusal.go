@@ -96,6 +96,10 @@ func refuseWhole(kresp kmsg.Response, code kafka.ErrorCode, text string) kmsg.Re
 		resp.ErrorCode, resp.ErrorMessage = c, &text
 	case *kmsg.DescribeQuorumResponse:
 		resp.ErrorCode, resp.ErrorMessage = c, &text
+	case *kmsg.AddRaftVoterResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, &text
+	case *kmsg.RemoveRaftVoterResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, &text
 	default:
 		return nil
 	}

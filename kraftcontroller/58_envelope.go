@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -17,8 +18,9 @@ import (
 func (c *Controller) serveEnvelope(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
 	resp := kmsg.NewPtrEnvelopeResponse()
 	inner, err := wire.UnwrapRequest(r, r.Body.(*kmsg.EnvelopeRequest))
+	var asQuorum wire.Handler
 	if err == nil {
-		err = forwardable(inner)
+		asQuorum, err = c.forwardable(inner)
 	}
 	if err != nil {
 		code := kafka.InvalidRequest
@@ -28,7 +30,10 @@ func (c *Controller) serveEnvelope(ctx context.Context, r *wire.Request) (kmsg.R
 		return resp, nil
 	}
 	standby := false
-	handle := c.guard().Handler(func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	handle := c.guard.Handler(func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+		if asQuorum != nil {
+			return asQuorum(ctx, r)
+		}
 		a, err := c.ask(ctx, r)
 		standby = a.notController
 		return a.body, err
@@ -44,15 +49,32 @@ func (c *Controller) serveEnvelope(ctx context.Context, r *wire.Request) (kmsg.R
 	return wire.WrapResponse(inner, body), nil
 }
 
-func forwardable(r *wire.Request) error {
-	for _, d := range decided {
-		if d.key != r.Key || !d.forwarded {
-			continue
+// ofQuorum are the requests to the quorum that a broker may forward: whoever
+// does not lead says so in their own answer.
+var ofQuorum = []int16{
+	int16(kmsg.DescribeQuorum),
+	80, // AddRaftVoter
+	81, // RemoveRaftVoter
+}
+
+// forwardable gives the handler of a request to the quorum, nil for one that the
+// machine decides, and an error for one that may not come in an envelope.
+func (c *Controller) forwardable(r *wire.Request) (wire.Handler, error) {
+	served := func(lowest, highest int16) error {
+		if r.Version >= lowest && r.Version <= highest {
+			return nil
 		}
-		if r.Version < d.lowest || r.Version > d.highest {
-			return fmt.Errorf("%s version %d, %d to %d are served: %w", kmsg.NameForKey(r.Key), r.Version, d.lowest, d.highest, kafka.UnsupportedVersion)
-		}
-		return nil
+		return fmt.Errorf("%s version %d, %d to %d are served: %w", kmsg.NameForKey(r.Key), r.Version, lowest, highest, kafka.UnsupportedVersion)
 	}
-	return fmt.Errorf("%s may not be forwarded: %w", kmsg.NameForKey(r.Key), kafka.InvalidRequest)
+	for _, d := range decided {
+		if d.key == r.Key && d.forwarded {
+			return nil, served(d.lowest, d.highest)
+		}
+	}
+	for _, a := range c.client.APIs() {
+		if a.Key == r.Key && slices.Contains(ofQuorum, r.Key) {
+			return a.Handle, served(a.MinVersion, a.MaxVersion)
+		}
+	}
+	return nil, fmt.Errorf("%s may not be forwarded: %w", kmsg.NameForKey(r.Key), kafka.InvalidRequest)
 }

@@ -166,6 +166,15 @@ func TestEnvelope(t *testing.T) {
 	if err != nil || kafka.ErrorCode(again.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode) != kafka.TopicAlreadyExists {
 		t.Errorf("an error of the inner request: %+v, %v", again, err)
 	}
+	describe := kmsg.NewPtrDescribeQuorumRequest()
+	describe.Version = 2
+	topic := kmsg.NewDescribeQuorumRequestTopic()
+	topic.Topic, topic.Partitions = kafka.MetadataTopic, append(topic.Partitions, kmsg.NewDescribeQuorumRequestTopicPartition())
+	describe.Topics = append(describe.Topics, topic)
+	resp, err = wire.UnwrapResponse(describe, cl.request(wire.WrapRequest(&wire.Request{Principal: "User:ann", Body: describe}, 9)).(*kmsg.EnvelopeResponse))
+	if err != nil || len(resp.(*kmsg.DescribeQuorumResponse).Topics[0].Partitions[0].CurrentVoters) != 1 {
+		t.Errorf("a forwarded DescribeQuorum: %+v, %v", resp, err)
+	}
 	beat := kmsg.NewPtrBrokerHeartbeatRequest()
 	bad := cl.request(wire.WrapRequest(&wire.Request{Principal: "User:ann", Body: beat}, 9)).(*kmsg.EnvelopeResponse)
 	if kafka.ErrorCode(bad.ErrorCode) != kafka.InvalidRequest {

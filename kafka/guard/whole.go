@@ -20,6 +20,7 @@ var clusterOperations = map[int16]access.Operation{
 	29: access.Describe,      // DescribeAcls
 	30: access.Alter,         // CreateAcls
 	31: access.Alter,         // DeleteAcls
+	35: access.Describe,      // DescribeLogDirs
 	43: access.Alter,         // ElectLeaders
 	45: access.Alter,         // AlterPartitionReassignments
 	46: access.Describe,      // ListPartitionReassignments
