@@ -137,6 +137,28 @@ var metrics = []Metric{
 			{"served", "until every live broker serves the new replicas of every partition, all in sync"},
 		},
 	},
+	{
+		Name: "isr-churn", Workload: "isr-churn", Unit: Nanoseconds, Better: Lower, Headline: "expanded",
+		Doc: "a broker that stalls and runs on",
+		Phases: []Phase{
+			{"shrunk", "from the stall until every other live broker serves every ISR without it"},
+			{"expanded", "from its end until every live broker serves every ISR with it"},
+		},
+	},
+	{
+		Name: "broker-join", Workload: "broker-join", Unit: Nanoseconds, Better: Lower, Headline: "in-sync",
+		Doc: "from the start of a broker that was away",
+		Phases: []Phase{
+			{"registered", "until its registration is acknowledged"},
+			{"caught-up", "until it serves all metadata of the cluster itself"},
+			{"in-sync", "until every live broker serves it in every ISR that it belongs to"},
+		},
+	},
+	{
+		Name: "leader-seek", Workload: "leader-seek", Unit: Nanoseconds, Better: Lower, Headline: "found",
+		Doc:    "clients that ask random brokers for a leader",
+		Phases: []Phase{{"found", "from the intended time of a produce until it is acknowledged, with every question and further try that it takes"}},
+	},
 }
 
 // Metrics returns the catalogue of what is measured, in the order of reports.
@@ -144,7 +166,7 @@ func Metrics() []Metric { return slices.Clone(metrics) }
 
 // alsoMeasured are workloads that measure a metric of another workload.
 var alsoMeasured = map[string][]string{
-	"unavailability": {"controlled-shutdown", "controller-failover", "rolling-restart"},
+	"unavailability": {"controlled-shutdown", "controller-failover", "rolling-restart", "leader-seek"},
 }
 
 // Measures reports whether a kind of workload gives samples of the metric.

@@ -77,26 +77,9 @@ func (r *run) loseBroker(ctx context.Context, n int, victim kafka.BrokerID, faul
 func (t *loss) choose(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.p.TrialTimeout)
 	defer cancel()
-	active, err := t.Cluster.ActiveController(ctx)
-	if err != nil {
+	var err error
+	if t.victim, t.others, err = t.notController(ctx, t.victim); err != nil {
 		return err
-	}
-	t.active(t.out.N, active.ID)
-	brokers := t.Cluster.Brokers()
-	for i, b := range brokers {
-		if b.ID == t.victim && b.ID == active.ID {
-			t.victim = brokers[(i+1)%len(brokers)].ID
-			t.note(t.victim, "broker %d is the active controller, broker %d takes its place", active.ID, t.victim)
-			break
-		}
-	}
-	for _, b := range brokers {
-		if b.ID != t.victim && b.Live {
-			t.others = append(t.others, b)
-		}
-	}
-	if len(t.others) == 0 {
-		return errors.New("no live broker beside the victim")
 	}
 	p := newPeer(t.others[0].Addr)
 	defer p.close()
@@ -238,15 +221,5 @@ func (t *loss) stopProbes() {
 	if t.out.StartNs == 0 {
 		return
 	}
-	record := t.Recorder.Histogram(MetricUnavailability, PhasePartition)
-	outages, open := t.client.outages(), int64(0)
-	for _, o := range outages {
-		if !o.ended {
-			open++
-			continue
-		}
-		record(o.ns)
-	}
-	t.count("outages", int64(len(outages)))
-	t.count("outages.open", open)
+	t.takeOutages(t.client.outageBook)
 }

@@ -76,9 +76,9 @@ func (t *trialRun) stopClients(c *clients) {
 }
 
 // takeOutages records each partition's outage since the fault.
-func (t *trialRun) takeOutages(c *clients) {
+func (t *trialRun) takeOutages(book *outageBook) {
 	record := t.Recorder.Histogram(MetricUnavailability, PhasePartition)
-	outages, open := c.client.outages(), int64(0)
+	outages, open := book.outages(), int64(0)
 	for _, o := range outages {
 		if !o.ended {
 			open++

@@ -33,42 +33,24 @@ type produceProbe struct {
 	peers      map[kafka.BrokerID]*peer
 	windows    map[kafka.BrokerID]chan struct{}
 	batch      []byte
-	maxAcks    int
 	curve      availability
-
-	mu     sync.Mutex
-	fromNs int64 // failures of produces due before are not of this trial
-	states map[kafka.TopicPartition]*produceState
+	*outageBook
 
 	cancel context.CancelFunc
 	done   chan struct{}
 	slips  slips
 }
 
-// produceState is what became of one partition's produces.
-type produceState struct {
-	failedNs int64  // the earliest intended time of one that failed, 0 for none
-	ackedNs  int64  // the latest intended time of one that was acknowledged
-	acks     []acks // in the order they came, bounded
-}
-
-// acks is one acknowledged produce.
-type acks struct{ intendedNs, doneNs int64 }
-
 func startProduce(ctx context.Context, nodes []Node, partitions []kafka.TopicPartition, leader func(kafka.TopicPartition) kafka.BrokerID, rate float64) *produceProbe {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &produceProbe{
 		partitions: partitions, leader: leader, batch: smallBatch(time.Now().UnixMilli()),
 		peers: map[kafka.BrokerID]*peer{}, windows: map[kafka.BrokerID]chan struct{}{},
-		states:  make(map[kafka.TopicPartition]*produceState, len(partitions)),
-		maxAcks: max(1024, int(4*rate*produceTimeout.Seconds())),
-		cancel:  cancel, done: make(chan struct{}),
+		outageBook: newOutageBook(partitions, max(1024, int(4*rate*produceTimeout.Seconds()))),
+		cancel:     cancel, done: make(chan struct{}),
 	}
 	for _, n := range nodes {
 		p.peers[n.ID], p.windows[n.ID] = newPeer(n.Addr), make(chan struct{}, produceWindow)
-	}
-	for _, tp := range partitions {
-		p.states[tp] = &produceState{}
 	}
 	go p.run(ctx, Constant{rate})
 	return p
@@ -126,51 +108,28 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 		}
 	}
 	var failed []kafka.TopicPartition
-	p.mu.Lock()
 	for _, tp := range tps {
 		if !acked[tp] {
 			failed = append(failed, tp)
 			continue
 		}
-		p.states[tp].acked(acks{o.intendedNs, doneNs}, p.maxAcks)
+		p.acked(tp, acks{o.intendedNs, doneNs})
 	}
-	p.mu.Unlock()
 	p.curve.add(o.intendedNs, len(tps)-len(failed), true)
 	p.failed(o, failed)
 }
 
-func (s *produceState) acked(a acks, bound int) {
-	s.ackedNs = max(s.ackedNs, a.intendedNs)
-	if len(s.acks) >= bound {
-		if s.failedNs != 0 {
-			return // the ack that ends the outage is among those kept
-		}
-		s.acks = append(s.acks[:0], s.acks[bound/2:]...)
-	}
-	s.acks = append(s.acks, a)
-}
-
 func (p *produceProbe) failed(o op, tps []kafka.TopicPartition) {
 	p.curve.add(o.intendedNs, len(tps), false)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if o.intendedNs < p.fromNs {
-		return
-	}
 	for _, tp := range tps {
-		if s := p.states[tp]; s.failedNs == 0 || o.intendedNs < s.failedNs {
-			s.failedNs = o.intendedNs
-		}
+		p.outageBook.failed(tp, o.intendedNs)
 	}
 }
 
 // abandoned takes produces without an answer when the probe ends. Those after
 // which a later one was acknowledged had failed; the others are open.
 func (p *produceProbe) abandoned(o op, tps []kafka.TopicPartition) {
-	p.mu.Lock()
-	overtaken := slices.DeleteFunc(tps, func(tp kafka.TopicPartition) bool { return p.states[tp].ackedNs <= o.intendedNs })
-	p.mu.Unlock()
-	p.failed(o, overtaken)
+	p.failed(o, slices.DeleteFunc(tps, func(tp kafka.TopicPartition) bool { return !p.overtaken(tp, o.intendedNs) }))
 }
 
 // produceRequest names partitions of one leader; tps is sorted.
@@ -191,31 +150,10 @@ func produceRequest(tps []kafka.TopicPartition, batch []byte) *kmsg.ProduceReque
 	return req
 }
 
-// ackedSince reports whether every partition has an acknowledged produce that
-// was due at ns or later, and names one that has not.
-func (p *produceProbe) ackedSince(ns int64) (missing kafka.TopicPartition, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, tp := range p.partitions {
-		if s := p.states[tp]; s.ackedNs == 0 || s.ackedNs < ns {
-			return tp, false
-		}
-	}
-	return missing, true
-}
-
 // begin forgets what was before the fault.
 func (p *produceProbe) begin(ns int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.fromNs = ns
+	p.outageBook.begin(ns)
 	p.curve.begin(ns)
-	for _, s := range p.states {
-		if s.failedNs < ns {
-			s.failedNs = 0
-		}
-		s.acks = slices.DeleteFunc(s.acks, func(a acks) bool { return a.intendedNs < ns })
-	}
 }
 
 // stop ends the probe and gives how it kept its times.
@@ -226,36 +164,6 @@ func (p *produceProbe) stop() slips {
 		peer.close()
 	}
 	return p.slips
-}
-
-// outage is how long a partition was not to be produced to: from the intended
-// time of the first produce that failed until the first acknowledgement of a
-// later one. ended is false where none came.
-type outage struct {
-	partition kafka.TopicPartition
-	ns        int64
-	ended     bool
-}
-
-// outages lists the partitions that had one, in order. Call it after stop.
-func (p *produceProbe) outages() []outage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out []outage
-	for _, tp := range p.partitions {
-		s := p.states[tp]
-		if s.failedNs == 0 {
-			continue
-		}
-		o := outage{partition: tp}
-		for _, a := range s.acks {
-			if ns := a.doneNs - s.failedNs; a.intendedNs > s.failedNs && (!o.ended || ns < o.ns) {
-				o.ns, o.ended = ns, true
-			}
-		}
-		out = append(out, o)
-	}
-	return out
 }
 
 // awaitAcks waits until each partition has an acknowledgement of a produce

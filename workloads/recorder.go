@@ -60,6 +60,7 @@ const (
 	PhaseRemoved       = "removed"
 	PhaseAdded         = "added"
 	PhaseLost          = "lost"
+	PhaseInSync        = "in-sync"
 	PhaseBrokerRestart = "broker"
 )
 

@@ -77,8 +77,9 @@ type Progress struct {
 
 var registry = []Workload{
 	createTopics, deleteTopics, createPartitions,
-	controlledShutdown, brokerFailure, rollingRestart, controllerFailover,
-	propagation, preferredElection, reassignment,
+	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin,
+	propagation, preferredElection, reassignment, isrChurn,
+	leaderSeek,
 }
 
 // All lists the workloads in the order of documents.

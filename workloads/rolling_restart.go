@@ -71,7 +71,7 @@ func (r *run) roll(ctx context.Context, n int) error {
 		t.invalid("after the last restart: %v", err)
 	}
 	t.stopClients(c)
-	t.takeOutages(c)
+	t.takeOutages(c.client.outageBook)
 	t.value(MetricRolling, PhaseTotal, float64(t.out.EndNs-t.out.StartNs))
 	wanted, acked := c.client.curve.keep(t)
 	t.count("produces", wanted)

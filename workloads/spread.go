@@ -16,7 +16,7 @@ const (
 	changeTimeout = 30 * time.Second
 	// maxChangesInFlight bounds the changes of one kind that are not served
 	// everywhere yet.
-	maxChangesInFlight = 1024
+	maxChangesInFlight = 2048
 )
 
 // spread makes changes of one kind when an open loop says so, and follows each

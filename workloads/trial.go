@@ -125,7 +125,7 @@ func (t *trialRun) awaitSevered(ctx context.Context, victim kafka.BrokerID) <-ch
 // events since the fault, for a bounded time: a trace is written within
 // moments. It gives what there was at the end; traced is false where nodes
 // write no traces.
-func (t *trialRun) whiteBox(ctx context.Context, enough func([]trace.Event) bool) (since []trace.Event, traced bool) {
+func (t *trialRun) whiteBox(ctx context.Context, enough func([]trace.Event) bool) (happened []trace.Event, traced bool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
@@ -133,21 +133,26 @@ func (t *trialRun) whiteBox(ctx context.Context, enough func([]trace.Event) bool
 		all, err := t.Cluster.Events(ctx)
 		if err != nil {
 			t.note(0, "traces could not be read: %v", err)
-			return since, traced
+			return happened, traced
 		}
-		since, traced = since[:0], len(all) > 0
-		for _, e := range all {
-			if e.T >= t.out.StartNs {
-				since = append(since, e)
-			}
-		}
-		if !traced || enough(since) {
-			return since, traced
+		happened, traced = eventsSince(all, t.out.StartNs), len(all) > 0
+		if !traced || enough(happened) {
+			return happened, traced
 		}
 		if pause(ctx, max(50*time.Millisecond, time.Duration(trace.Now()-start))) != nil {
-			return since, traced
+			return happened, traced
 		}
 	}
+}
+
+// eventsSince gives the events from ns on.
+func eventsSince(events []trace.Event, ns int64) (out []trace.Event) {
+	for _, e := range events {
+		if e.T >= ns {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // await polls ok until it holds; what names the thing waited for.
