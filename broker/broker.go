@@ -29,6 +29,8 @@ type Plane interface {
 	leave(ctx context.Context) error
 	// controller is where requests to the controller go now.
 	controller() (kafka.BrokerID, string, bool)
+	// identity is how the broker shows itself to the controller.
+	identity() wire.Identity
 	// controllerID is what Metadata tells clients of the controller.
 	controllerID(img *metadata.Image) kafka.BrokerID
 	// epoch is that of the broker's registration.

@@ -98,7 +98,7 @@ func (c *channel) get(ctx context.Context) (*wire.Conn, wire.Versions, error) {
 }
 
 func (c *channel) dial(ctx context.Context, addr string) (*wire.Conn, wire.Versions, error) {
-	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name))
+	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name, c.b.plane.identity()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,6 +172,6 @@ func (b *Broker) allChannels() []*channel {
 	return b.channels
 }
 
-func (b *Broker) dialOptions(purpose string) wire.DialOptions {
-	return wire.DialOptions{ClientID: fmt.Sprintf("broker-%d-%s", b.cfg.ID, purpose), Dial: b.cfg.Dial}
+func (b *Broker) dialOptions(purpose string, as wire.Identity) wire.DialOptions {
+	return wire.DialOptions{ClientID: fmt.Sprintf("broker-%d-%s", b.cfg.ID, purpose), Dial: b.cfg.Dial}.With(as)
 }

@@ -23,7 +23,12 @@ type Config struct {
 	// Endpoints are what others dial, and the first is for brokers among
 	// themselves. Every broker of a cluster needs the same listener names.
 	Endpoints []kafka.Endpoint
-	Rack      string
+	// Protocols are the security protocols of the Endpoints by listener; one
+	// that is missing is plaintext.
+	Protocols map[string]kafka.SecurityProtocol
+	// Identity is how the broker shows itself at the others' first Endpoint.
+	Identity wire.Identity
+	Rack     string
 	// DataDir keeps what must survive a restart; "" keeps nothing.
 	DataDir string
 

@@ -78,7 +78,7 @@ func (b *Broker) follow(ctx context.Context, f *replica.Fetcher) error {
 		return fmt.Errorf("broker %d is not in the metadata or has no listener %s", f.Leader(), b.listener())
 	}
 	dialing, cancel := context.WithTimeout(ctx, b.cfg.RequestTimeout)
-	conn, err := wire.Dial(dialing, addr, b.dialOptions("fetcher"))
+	conn, err := wire.Dial(dialing, addr, b.dialOptions("fetcher", b.cfg.Identity))
 	cancel()
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ type KRaftConfig struct {
 
 	// Dial opens connections to voters; nil dials TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Identity is how the broker shows itself at the controllers' listener.
+	Identity wire.Identity
 }
 
 // kraftPlane is a broker's side of KRaft mode: an observer of the metadata
@@ -113,6 +115,7 @@ func (p *kraftPlane) bind(b *Broker) error {
 		NodeID: b.cfg.ID, ClusterID: b.cfg.ClusterID, Voters: p.cfg.Voters, Listener: p.publisher,
 		FetchTimeout: p.cfg.FetchTimeout, RequestTimeout: p.cfg.RequestTimeout, HWPush: p.cfg.HWPush,
 		Seed: p.cfg.Seed, Logger: b.log, Now: b.cfg.Now, Dial: dial,
+		Identity: p.cfg.Identity,
 	}
 	if b.cfg.DataDir != "" && !p.cfg.MetadataInMemory {
 		rc.Dir = filepath.Join(b.cfg.DataDir, "metadata")
@@ -125,6 +128,8 @@ func (p *kraftPlane) bind(b *Broker) error {
 func (p *kraftPlane) epoch() kafka.BrokerEpoch { return kafka.BrokerEpoch(p.regEpoch.Load()) }
 
 func (p *kraftPlane) clusterID() string { return p.b.cfg.ClusterID }
+
+func (p *kraftPlane) identity() wire.Identity { return p.cfg.Identity }
 
 // controller is the leader of the quorum.
 func (p *kraftPlane) controller() (kafka.BrokerID, string, bool) {

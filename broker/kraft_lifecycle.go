@@ -141,7 +141,7 @@ func (p *kraftPlane) register(ctx context.Context) error {
 		}
 		for _, e := range p.b.cfg.Endpoints {
 			l := kmsg.NewBrokerRegistrationRequestListener()
-			l.Name, l.Host, l.Port = e.Listener, e.Host, e.Port
+			l.Name, l.Host, l.Port, l.SecurityProtocol = e.Listener, e.Host, e.Port, int16(p.b.cfg.Protocols[e.Listener])
 			req.Listeners = append(req.Listeners, l)
 		}
 		var err error

@@ -39,12 +39,18 @@ type ZooKeeperConfig struct {
 	// ControlListener is control.plane.listener.name (KIP-291), where requests to
 	// the controller go; "" means the listener between brokers.
 	ControlListener string
+	// ControlIdentity is how the broker shows itself there; without a
+	// ControlListener it is Config.Identity.
+	ControlIdentity wire.Identity
 
 	ShutdownTries   int           // controlled.shutdown.max.retries, 3: how often it asks in all
 	ShutdownBackoff time.Duration // controlled.shutdown.retry.backoff.ms, 5 s
 
 	// Dial opens connections to ZooKeeper; nil dials TCP.
 	Dial func(network, addr string, timeout time.Duration) (net.Conn, error)
+	// Access is how the broker shows itself to ZooKeeper, and what it lets
+	// others do with its znodes.
+	Access zk.Access
 }
 
 // zkPlane is a broker's side of ZooKeeper mode: it registers in
@@ -125,6 +131,13 @@ func (p *zkPlane) controller() (kafka.BrokerID, string, bool) {
 	return id, addr, ok
 }
 
+func (p *zkPlane) identity() wire.Identity {
+	if p.cfg.ControlListener == "" {
+		return p.b.cfg.Identity
+	}
+	return p.cfg.ControlIdentity
+}
+
 func (p *zkPlane) controllerID(img *metadata.Image) kafka.BrokerID {
 	id := kafka.BrokerID(p.active.Load())
 	if _, ok := img.Broker(id); !ok {
@@ -178,6 +191,7 @@ func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, er
 	s, err := zk.Connect(ctx, zk.Config{
 		Servers: p.cfg.Servers, SessionTimeout: p.cfg.SessionTimeout, ConnectTimeout: p.cfg.ConnectTimeout, MaxInFlight: p.cfg.MaxInFlight,
 		MaxRequestBytes: p.cfg.MaxRequestBytes, PreviousSession: previous, Dial: p.cfg.Dial, Logger: p.b.log,
+		Access: p.cfg.Access,
 		OnEvent: func(e zk.Event) {
 			if e.Path != "" || e.Kind == zk.Reconnected { // only notifications and features are watched
 				select {
@@ -216,7 +230,9 @@ func (p *zkPlane) prepare(ctx context.Context, s *zk.Session) error {
 		return err
 	}
 	p.cluster.Store(&id)
-	return nil
+	// Before others learn of this broker: they must be able to log in. It is
+	// read again when the watches are armed.
+	return p.loadAccess(ctx, s)
 }
 
 // claim creates the broker's znode. Where a killed predecessor's session still
@@ -252,8 +268,13 @@ func (p *zkPlane) claim(ctx context.Context, s *zk.Session) error {
 }
 
 func (p *zkPlane) registration() zk.BrokerRegistration {
+	protocols := map[string]string{}
+	for _, e := range p.b.cfg.Endpoints {
+		protocols[e.Listener] = p.b.cfg.Protocols[e.Listener].String()
+	}
 	return zk.BrokerRegistration{
-		ID: p.b.cfg.ID, Version: p.cfg.Protocol.BrokerNode(), Endpoints: p.b.cfg.Endpoints, Rack: p.b.cfg.Rack,
+		Protocols: protocols,
+		ID:        p.b.cfg.ID, Version: p.cfg.Protocol.BrokerNode(), Endpoints: p.b.cfg.Endpoints, Rack: p.b.cfg.Rack,
 		JMXPort: -1, TimestampMs: p.b.cfg.Now().UnixMilli(),
 	}
 }

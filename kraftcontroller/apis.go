@@ -47,7 +47,7 @@ func (c *Controller) APIs() []wire.API {
 	for _, d := range decided {
 		apis = append(apis, wire.API{Key: d.key, MinVersion: d.lowest, MaxVersion: d.highest, Handle: c.serve})
 	}
-	return c.guard().Wrap(append(apis,
+	return c.guard.Wrap(append(apis,
 		wire.API{Key: 29, MinVersion: 0, MaxVersion: 3, Handle: c.serveDescribeACLs},
 		wire.API{Key: 32, MaxVersion: 4, Handle: c.serveDescribeConfigs},
 		wire.API{Key: 58, MaxVersion: 0, Handle: c.serveEnvelope},

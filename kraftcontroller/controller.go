@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kbench/kafka"
+	"kbench/kafka/guard"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raftclient"
@@ -40,9 +41,9 @@ type Controller struct {
 	calls    *calls
 	view     atomic.Pointer[View]
 
-	counters   counters
-	authorizer authorizer
-	registrar  *registrar
+	counters  counters
+	guard     guard.Guard
+	registrar *registrar
 
 	running atomic.Bool
 	stopped chan struct{} // closed when the loop is over
@@ -90,7 +91,7 @@ func New(cfg Config) (*Controller, error) {
 		return nil, errors.Join(fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err), c.client.Close())
 	}
 	c.snapshots = newSnapshots(c.now())
-	c.authorizer.cfg, c.registrar = cfg.Authorizer, newRegistrar(c)
+	c.guard, c.registrar = c.newGuard(), newRegistrar(c)
 	c.publish()
 	return c, nil
 }
@@ -166,6 +167,5 @@ func (c *Controller) publish() {
 	c.view.Store(&View{Active: active, Epoch: epoch, Image: image})
 	c.counters.applied.Store(int64(c.m.Applied()))
 	c.counters.unclean.Store(c.m.UncleanElections())
-	c.authorizer.see(image)
 	c.registrar.look(image)
 }

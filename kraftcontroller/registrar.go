@@ -112,7 +112,7 @@ func (r *registrar) send(ctx context.Context, leader kafka.BrokerID, req kmsg.Re
 	if !ok {
 		return nil, fmt.Errorf("it is not among the voters that are configured")
 	}
-	conn, err := wire.Dial(ctx, v.Addr(), wire.DialOptions{Dial: r.c.cfg.Raft.Dial})
+	conn, err := wire.Dial(ctx, v.Addr(), wire.DialOptions{Dial: r.c.cfg.Raft.Dial}.With(r.c.cfg.Raft.Identity))
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,7 @@ func (r *registrar) request() kmsg.Request {
 	if v, ok := r.c.voter(r.c.cfg.Raft.NodeID); ok {
 		l := kmsg.NewControllerRegistrationRequestListener()
 		l.Name, l.Host, l.Port = raftclient.ControllerListener, v.Host, v.Port
+		l.SecurityProtocol = int16(r.c.cfg.Raft.Protocol)
 		req.Listeners = append(req.Listeners, l)
 	}
 	supported := metadata.SupportedFeatures()

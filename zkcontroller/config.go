@@ -11,6 +11,7 @@ import (
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/ibp"
+	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
 
@@ -69,6 +70,10 @@ type Config struct {
 	// DialZooKeeper and DialBroker replace plain TCP, for TLS, tests and faults.
 	DialZooKeeper func(network, addr string, timeout time.Duration) (net.Conn, error)
 	DialBroker    func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Identity is how the controller shows itself at the brokers' listener for
+	// it; Access is how it does to ZooKeeper.
+	Identity wire.Identity
+	Access   zk.Access
 }
 
 func (c *Config) setDefaults() error {

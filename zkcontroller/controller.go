@@ -111,7 +111,7 @@ func (c *Controller) connect(ctx context.Context, previous int64) (*zk.Session, 
 	cfg := zk.Config{
 		Servers: c.cfg.Servers, SessionTimeout: c.cfg.SessionTimeout, MaxInFlight: c.cfg.MaxInFlight,
 		MaxRequestBytes: c.cfg.MaxRequestBytes, MaxReplyBytes: c.cfg.MaxReplyBytes, PreviousSession: previous,
-		OnEvent: c.onEvent, Dial: c.cfg.DialZooKeeper, Logger: c.cfg.Logger,
+		OnEvent: c.onEvent, Dial: c.cfg.DialZooKeeper, Logger: c.cfg.Logger, Access: c.cfg.Access,
 	}
 	for { // ends with ctx
 		s, err := zk.Connect(ctx, cfg)
@@ -124,7 +124,7 @@ func (c *Controller) connect(ctx context.Context, previous int64) (*zk.Session, 
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		if errors.Is(err, zk.ErrNoAuth) {
+		if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) {
 			return nil, fmt.Errorf("zkcontroller %d: %w", c.cfg.ID, err)
 		}
 		c.cfg.Logger.Warn("no ZooKeeper session yet", "controller", c.cfg.ID, "err", err)

@@ -207,7 +207,7 @@ func (s *sender) dial(ctx context.Context) (*wire.Conn, error) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, min(s.c.cfg.SocketTimeout, 10*time.Second))
 	defer cancel()
-	return wire.Dial(ctx, addr, wire.DialOptions{ClientID: "controller", Dial: s.c.cfg.DialBroker})
+	return wire.Dial(ctx, addr, wire.DialOptions{ClientID: "controller", Dial: s.c.cfg.DialBroker}.With(s.c.cfg.Identity))
 }
 
 // post queues a machine event of the controller's own.

@@ -11,6 +11,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/wire"
 	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raft"
 )
@@ -112,6 +113,10 @@ type Config struct {
 	Now    func() time.Time
 	// Dial opens connections to voters; nil dials TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Identity is how this node shows itself to the others' listener and whom it
+	// trusts there; Protocol is that listener's security protocol.
+	Identity wire.Identity
+	Protocol kafka.SecurityProtocol
 }
 
 func (c *Config) defaults() {

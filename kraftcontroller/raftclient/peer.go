@@ -186,7 +186,7 @@ func (l *link) connect(ctx context.Context) error {
 	}
 	conn, err := wire.Dial(ctx, addr, wire.DialOptions{
 		ClientID: fmt.Sprintf("raft-client-%d", l.client.cfg.NodeID), Dial: l.client.cfg.Dial,
-	})
+	}.With(l.client.cfg.Identity))
 	if err == nil {
 		if l.versions, err = conn.APIVersions(ctx); err != nil {
 			conn.Close()

@@ -40,7 +40,10 @@ type Config struct {
 	// goroutine. It must not block. nil drops events.
 	OnEvent func(Event)
 	// Dial replaces net.DialTimeout, for TLS, tests and faults.
-	Dial   func(network, addr string, timeout time.Duration) (net.Conn, error)
+	Dial func(network, addr string, timeout time.Duration) (net.Conn, error)
+	// Access is how the session shows itself, and what others may do with its
+	// znodes.
+	Access Access
 	Logger *slog.Logger // nil discards
 }
 
@@ -67,6 +70,9 @@ func (c *Config) setDefaults() error {
 	if c.MaxRequestBytes < minRequestBytes {
 		return fmt.Errorf("zk: MaxRequestBytes (jute.maxbuffer) is %d, at least %d are needed to re-arm watches",
 			c.MaxRequestBytes, minRequestBytes)
+	}
+	if c.Access.User != "" && c.Access.Password == "" {
+		return fmt.Errorf("zk: user %q logs in without a password: give one", c.Access.User)
 	}
 	if c.MaxReplyBytes == 0 {
 		c.MaxReplyBytes = DefaultMaxReplyBytes

@@ -18,6 +18,7 @@ var (
 	ErrNoAuth     = gozk.ErrNoAuth
 	ErrExpired    = errors.New("zk: the session has expired")
 	ErrClosed     = errors.New("zk: the session is closed")
+	ErrAuthFailed = errors.New("zk: ZooKeeper refuses the login")
 	ErrFenced     = errors.New("zk: another controller has written " + ControllerEpochPath)
 )
 

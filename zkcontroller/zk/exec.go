@@ -7,8 +7,6 @@ import (
 	gozk "github.com/go-zookeeper/zk"
 )
 
-var openACL = gozk.WorldACL(gozk.PermAll)
-
 // exec sends o once and waits for its reply.
 func (s *Session) exec(o *Op) Result {
 	switch o.kind {
@@ -52,7 +50,7 @@ func (s *Session) read(o *Op) (r Result) {
 func (s *Session) write(o *Op) (r Result) {
 	switch o.kind {
 	case opCreate:
-		r.Created, r.Err = s.conn.Create(o.path, o.data, o.flags, openACL)
+		r.Created, r.Err = s.conn.Create(o.path, o.data, o.flags, s.cfg.Access.acl(o.path))
 	case opSet:
 		var stat *gozk.Stat
 		if stat, r.Err = s.conn.Set(o.path, o.data, o.version); r.Err == nil {
@@ -66,7 +64,7 @@ func (s *Session) write(o *Op) (r Result) {
 
 // fenced sends check and write as one multi.
 func (s *Session) fenced(o *Op) (r Result) {
-	res, err := s.conn.Multi(&gozk.CheckVersionRequest{Path: ControllerEpochPath, Version: o.fence}, o.request())
+	res, err := s.conn.Multi(&gozk.CheckVersionRequest{Path: ControllerEpochPath, Version: o.fence}, o.request(s.cfg.Access))
 	if len(res) != 2 {
 		if err == nil {
 			err = fmt.Errorf("zk: multi of 2 operations answered with %d", len(res))
@@ -93,10 +91,10 @@ func pickError(own, multi error) error {
 	return multi
 }
 
-func (o *Op) request() any {
+func (o *Op) request(as Access) any {
 	switch o.kind {
 	case opCreate:
-		return &gozk.CreateRequest{Path: o.path, Data: o.data, Acl: openACL, Flags: o.flags}
+		return &gozk.CreateRequest{Path: o.path, Data: o.data, Acl: as.acl(o.path), Flags: o.flags}
 	case opSet:
 		return &gozk.SetDataRequest{Path: o.path, Data: o.data, Version: o.version}
 	case opDelete:

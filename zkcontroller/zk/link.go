@@ -35,6 +35,7 @@ type link struct {
 	next    int
 	tried   int // attempts since the last success
 	lastErr error
+	refused error // why the last login failed; nil once one succeeded
 	cur     *wire
 }
 
@@ -118,6 +119,35 @@ func (l *link) established(rearm bool) {
 	}
 }
 
+// login logs in on the connection that was just opened.
+func (l *link) login(as Access) error {
+	l.mu.Lock()
+	w := l.cur
+	l.mu.Unlock()
+	if w == nil {
+		return net.ErrClosed
+	}
+	if err := w.SetDeadline(time.Now().Add(authWait)); err != nil {
+		return err
+	}
+	if err := as.login(w.Conn); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.refused = nil
+	l.mu.Unlock()
+	return w.SetDeadline(time.Time{})
+}
+
+// failed notes why there is no session yet, and paces the next attempt: the
+// library takes the connection for a success.
+func (l *link) failed(err error) {
+	l.mu.Lock()
+	l.refused = err
+	l.mu.Unlock()
+	l.pause(maxPause)
+}
+
 // cut closes the connection without a farewell.
 func (l *link) cut() {
 	l.mu.Lock()
@@ -132,10 +162,7 @@ func (l *link) cut() {
 func (l *link) cause(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lastErr == nil {
-		return err
-	}
-	return errors.Join(err, l.lastErr)
+	return errors.Join(err, l.lastErr, l.refused)
 }
 
 // wire is a connection that can hold back what was read until the watches are

@@ -12,7 +12,7 @@ func (s *Session) multi(ctx context.Context, ops ...Op) (res []Result, resent bo
 	reqs := make([]any, len(ops))
 	size := 0
 	for i := range ops {
-		reqs[i] = ops[i].request()
+		reqs[i] = ops[i].request(s.cfg.Access)
 		size += ops[i].size()
 	}
 	if size > s.cfg.MaxRequestBytes {

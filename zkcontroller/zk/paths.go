@@ -25,6 +25,8 @@ const (
 	LogDirEventsPath    = "/log_dir_event_notification"
 	ProducerIDBlockPath = "/latest_producer_id_block"
 	FeaturePath         = "/feature"
+
+	consumersPath = "/consumers"
 )
 
 // The entity types of /config.
@@ -42,7 +44,7 @@ const DefaultEntity = "<default>"
 // persistentPaths are the roots that a broker creates at its start, in
 // Kafka's order.
 var persistentPaths = []string{
-	"/consumers", BrokerIDsPath, TopicsPath, ConfigChangesPath, DeleteTopicsPath,
+	consumersPath, BrokerIDsPath, TopicsPath, ConfigChangesPath, DeleteTopicsPath,
 	BrokerSeqIDPath, ISRChangesPath, ProducerIDBlockPath, LogDirEventsPath,
 	ConfigPath + "/" + TopicConfigs, ConfigPath + "/" + ClientConfigs, ConfigPath + "/" + UserConfigs,
 	ConfigPath + "/" + BrokerConfigs, ConfigPath + "/" + IPConfigs,

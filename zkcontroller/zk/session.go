@@ -93,7 +93,7 @@ func (s *Session) ID() int64 { return s.id }
 // Done is closed when the session is dead.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err is nil while the session lives, then ErrExpired or ErrClosed.
+// Err is nil while the session lives, then ErrExpired, ErrClosed or ErrAuthFailed.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,6 +193,9 @@ func (s *Session) onEvent(e gozk.Event) {
 func (s *Session) onState(state gozk.State) {
 	switch state {
 	case gozk.StateHasSession:
+		if !s.login() {
+			return
+		}
 		s.mu.Lock()
 		again := s.began && s.err == nil
 		s.began = true
@@ -217,6 +220,28 @@ func (s *Session) onState(state gozk.State) {
 			s.emit(Event{Kind: Expired})
 		}
 	}
+}
+
+// login shows who the session is on a new connection, before the library sends
+// anything else there: also the watches that it arms again count on it. A refusal
+// is final, as it is to Kafka; a connection that breaks meanwhile is made anew.
+func (s *Session) login() bool {
+	if !s.cfg.Access.shows() {
+		return true
+	}
+	err := s.link.login(s.cfg.Access)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, ErrAuthFailed):
+		if s.die(fmt.Errorf("log in as %s: %w", s.cfg.Access.User, err)) {
+			s.emit(Event{Kind: Expired})
+		}
+	default:
+		s.link.failed(fmt.Errorf("log in as %s: %w", s.cfg.Access.User, err))
+	}
+	s.link.cut()
+	return false
 }
 
 func (s *Session) emit(e Event) {
@@ -292,4 +317,6 @@ func (s *Session) pass(ctx context.Context) error {
 }
 
 // IsDead reports whether err says that the session is over.
-func IsDead(err error) bool { return errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) }
+func IsDead(err error) bool {
+	return errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) || errors.Is(err, ErrAuthFailed)
+}
