@@ -143,6 +143,8 @@ func (p *kraftPlane) controller() (kafka.BrokerID, string, bool) {
 }
 
 // controllerID is a broker that forwards: clients of KRaft mode never see
+func (p *kraftPlane) kraftVersion() int16 { return p.client.Quorum().KRaftVersion }
+
 // controllers. Kafka names a random live one; this broker names itself, since
 // it is reached already.
 func (p *kraftPlane) controllerID(img *metadata.Image) kafka.BrokerID {
@@ -219,6 +221,8 @@ func (p *kraftPlane) apis() []wire.API {
 		{57, 0, 2},
 		{64, 0, 0},
 		{94, 0, 0},
+		{80, 0, 1},
+		{81, 0, 0},
 	} {
 		apis = append(apis, wire.API{Key: a.key, MinVersion: a.lowest, MaxVersion: a.highest, Handle: p.handleForwarded})
 	}
