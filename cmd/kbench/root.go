@@ -37,7 +37,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(), newAB(), newGate(), newReport(), newCompare(), newVerify(), newHistory(), newList(), newDoctor(), newClean(), newVersion(), newSchema(), newNode(), newNetfault(), newPlan(),
+		newRun(), newAB(), newGate(), newReport(), newCompare(), newVerify(), newHistory(), newList(), newDoctor(), newClean(), newVersion(), newSchema(), newNode(), newNetfault(), newPlan(), newSelftest(),
 	)
 	root.SetHelpCommand(newHelp(root))
 	return root

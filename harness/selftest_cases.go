@@ -1,0 +1,184 @@
+package harness
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"kbench/harness/calibration"
+	"kbench/kafka"
+	"kbench/workloads"
+)
+
+// calibrationCase is one measurement of a target with known delays.
+type calibrationCase struct {
+	name   string
+	kind   string // of workload
+	params workloads.Params
+	delays calibration.Delays
+	// Done to the target or to the generator itself a third into the load.
+	stallTarget, stallGenerator time.Duration
+
+	expect []expected
+}
+
+// expected is where something must come back.
+type expected struct {
+	column string
+	want   time.Duration
+	// quantile of a histogram; 0 for a phase that comes once a trial.
+	quantile float64
+	// count has the column be a count of the trial.
+	count bool
+	// over adds what a target without delays shows in the column, which is what
+	// probes and sockets take.
+	over bool
+	// period of the probes that see it.
+	period time.Duration
+}
+
+const (
+	spreadProbes  = 200 // per second
+	spreadPeriod  = time.Second / spreadProbes
+	adminPeriod   = time.Second / 100 // of the admin stream
+	failoverProbe = 200
+)
+
+var spreadParams = workloads.Params{Rate: 50, Duration: 1500 * time.Millisecond, ProbeRate: spreadProbes, TrialTimeout: 30 * time.Second}
+
+// baseline is the target as it is.
+var baseline = calibrationCase{name: "no delay", kind: "propagation", params: spreadParams}
+
+// calibrations are all cases, in the order in which they are measured.
+var calibrations = func() []calibrationCase {
+	var out []calibrationCase
+	for _, d := range []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond} {
+		out = append(out, delayed(d, "before the acknowledgement", calibration.Delays{Ack: d}, map[string]time.Duration{"acked": d, "last": 0}))
+		out = append(out, delayed(d, "before brokers apply", calibration.Delays{Apply: d}, map[string]time.Duration{"acked": 0, "first": d, "median": d, "last": d}))
+		out = append(out, delayed(d, "on broker 2 alone", calibration.Delays{Broker: map[kafka.BrokerID]time.Duration{2: d}},
+			map[string]time.Duration{"acked": 0, "first": 0, "median": 0, "last": d, "broker.1": 0, "broker.2": d}))
+	}
+	return append(out, generatorStall, targetStall, controllerKill, brokerStop)
+}()
+
+// spreadColumns orders what is read of a propagation.
+var spreadColumns = []string{"acked", "first", "median", "last", "broker.1", "broker.2"}
+
+func delayed(d time.Duration, where string, delays calibration.Delays, columns map[string]time.Duration) calibrationCase {
+	c := calibrationCase{name: fmt.Sprintf("%v %s", d, where), kind: "propagation", params: spreadParams, delays: delays}
+	for _, phase := range spreadColumns {
+		if want, ok := columns[phase]; ok {
+			c.expect = append(c.expect, expected{column: "propagation." + phase, want: want, quantile: 0.5, over: true, period: spreadPeriod})
+		}
+	}
+	return c
+}
+
+// generatorStall: what was due meanwhile is sent late, and that is told.
+var generatorStall = calibrationCase{
+	name: "500ms stall of the generator", kind: "propagation", params: spreadParams, stallGenerator: 500 * time.Millisecond,
+	expect: []expected{{column: "change.maxSlipNs", want: 500 * time.Millisecond, count: true, period: time.Second / 50}},
+}
+
+// targetStall: a third of the operations is due while nothing is answered, one
+// each millisecond, and each waits for what is left of the second. So of all
+// latencies two thirds are short and the others lie evenly between 0 and 1 s:
+// the q-quantile is 3q-2 seconds. A generator that waits for answers would show
+// one slow operation.
+var targetStall = calibrationCase{
+	name: "1s stall of the target at 1,000 operations/s", kind: "propagation",
+	params:      workloads.Params{Rate: 1000, Duration: 3 * time.Second, ProbeRate: spreadProbes, ProbePartitions: 2000, TrialTimeout: 30 * time.Second},
+	stallTarget: time.Second,
+	expect: []expected{
+		{column: "propagation.acked", quantile: 0.8, want: 400 * time.Millisecond, over: true, period: stallSlack},
+		{column: "propagation.acked", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack},
+		{column: "propagation.acked", quantile: 0.99, want: 970 * time.Millisecond, over: true, period: stallSlack},
+		{column: "propagation.last", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack},
+	},
+}
+
+// stallSlack is what the place of the stall in the load is uncertain by: it
+// begins with an operation of each hundredth of the load.
+const stallSlack = 30 * time.Millisecond
+
+// controllerKill: the phases are the white box, the first admin request is the
+// black box, and they agree.
+var controllerKill = calibrationCase{
+	name: "a controller is killed", kind: "controller-failover",
+	params: workloads.Params{Trials: 1, ProbeRate: failoverProbe, TrialTimeout: 30 * time.Second},
+	delays: calibration.Delays{Detect: 300 * time.Millisecond, Elect: 100 * time.Millisecond, Load: 60 * time.Millisecond, Push: 40 * time.Millisecond},
+	expect: []expected{
+		{column: "recovery.controller.detect", want: 300 * time.Millisecond, period: time.Millisecond},
+		{column: "recovery.controller.elect", want: 100 * time.Millisecond, period: time.Millisecond},
+		{column: "recovery.controller.load", want: 60 * time.Millisecond, period: time.Millisecond},
+		{column: "recovery.controller.push", want: 40 * time.Millisecond, period: time.Millisecond},
+		{column: "recovery.controller.first-admin", want: 500 * time.Millisecond, period: adminPeriod},
+	},
+}
+
+// brokerStop: granted is what the controller says, moved what brokers serve 50 ms
+// later, exit the process.
+var brokerStop = calibrationCase{
+	name: "a broker is told to stop", kind: "controlled-shutdown",
+	params: workloads.Params{Trials: 1, ProbeRate: spreadProbes, TrialTimeout: 30 * time.Second},
+	delays: calibration.Delays{Grant: 200 * time.Millisecond, Apply: 50 * time.Millisecond, Exit: 400 * time.Millisecond},
+	expect: []expected{
+		{column: "controlled-shutdown.granted", want: 200 * time.Millisecond, period: time.Millisecond},
+		{column: "controlled-shutdown.moved", want: 250 * time.Millisecond, period: spreadPeriod},
+		{column: "controlled-shutdown.exit", want: 400 * time.Millisecond, period: time.Millisecond},
+	},
+}
+
+// disturb is the progress function of a case: it is called by the generator
+// between two operations, so that to sleep in it is to stall the generator.
+func (c calibrationCase) disturb(target *calibration.Target) func(workloads.Progress) {
+	var once sync.Once
+	return func(p workloads.Progress) {
+		if p.Phase != "drive" || p.Total == 0 || p.Done < p.Total/3 {
+			return
+		}
+		once.Do(func() {
+			if c.stallTarget > 0 {
+				target.Stall(c.stallTarget)
+			}
+			time.Sleep(c.stallGenerator)
+		})
+	}
+}
+
+// read judges one expectation.
+func (e expected) read(m, base measured) Reading {
+	r := Reading{Column: e.column, Want: e.want, Tolerance: max(e.want/20, e.period)}
+	var zero time.Duration
+	ok := true
+	switch {
+	case e.count:
+		r.Got, ok = m.count(e.column)
+	case e.quantile > 0:
+		r.Got, ok = m.quantile(e.column, e.quantile)
+		if e.over {
+			zero, _ = base.quantile(e.column, 0.5)
+		}
+	default:
+		r.Got, ok = m.sample(e.column)
+	}
+	raw := r.Got
+	r.Got -= zero
+	switch off := r.Got - r.Want; {
+	case !m.trial.Valid && !e.count: // what was tried again went without the stall
+		r.Standing, r.Why = Busy, m.trial.Reason
+	case !ok && m.trial.Valid:
+		r.Standing, r.Why = Wrong, "the run folder has no such column"
+	case !ok:
+		r.Standing, r.Why = Busy, m.trial.Reason
+	case raw < r.Want-r.Tolerance:
+		r.Standing, r.Why = Wrong, "less than was put in"
+	case off < -r.Tolerance:
+		r.Standing, r.Why = Busy, "this machine was busy when the target without delays was measured"
+	case off > r.Tolerance:
+		r.Standing, r.Why = Busy, "more than was put in: this machine is busy, or the chain adds to it"
+	default:
+		r.Standing = Right
+	}
+	return r
+}
