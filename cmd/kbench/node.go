@@ -22,9 +22,21 @@ func newNode() *cobra.Command {
 		Long: `Node runs one process of a cluster: brokers, a controller or the embedded store.
 Providers start it; it can be run by hand too. SIGTERM is a controlled shutdown,
 which waits for the controller for five minutes at most; a second one ends the
-node at once, with 143.`,
-		Example: "  kbench node --config broker-1.json",
-		Args:    atMost(0, "no argument"),
+node at once, with 143.
+
+Listeners are plain unless the file's security says otherwise: TLS and SASL by
+listener, users, super users, the authorizer; docs/security.md has them all.`,
+		Example: `  kbench node --config broker-1.json
+
+  # a listener with TLS and SCRAM, and the ACLs of the metadata, in broker-1.json:
+  "security": {
+    "interBroker": "SASL_SSL",
+    "listeners": {"SASL_SSL": {"protocol": "SASL_SSL", "mechanisms": ["SCRAM-SHA-512"]}},
+    "tls": {"certificate": "node.pem", "key": "node-key.pem", "ca": "ca.pem"},
+    "sasl": {"username": "admin", "password": "admin-secret"},
+    "authorizer": true, "superUsers": ["User:admin"]
+  }`,
+		Args: atMost(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return badInput(errors.New("--config is missing or empty; name the node's configuration file"))
@@ -49,6 +61,9 @@ node at once, with 143.`,
 func runNode(ctx context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 	_, statErr := os.Stat(cfg.DataDir)
 	err := node.Run(ctx, cfg, log)
+	if bad := (*node.ConfigError)(nil); errors.As(err, &bad) {
+		return badInput(err)
+	}
 	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
 		return err
 	}

@@ -60,6 +60,7 @@ type Config struct {
 	Quorum    Quorum     `json:"quorum,omitzero"`
 	Timers    Timers     `json:"timers,omitzero"`
 	Tuning    Tuning     `json:"tuning,omitzero"`
+	Security  Security   `json:"security,omitzero"`
 	Metrics   MetricsLog `json:"metrics,omitzero"`
 }
 
@@ -70,6 +71,16 @@ type Broker struct {
 	Port      uint16         `json:"port"`
 	Rack      string         `json:"rack,omitempty"`      // empty: no rack
 	Candidate bool           `json:"candidate,omitempty"` // zk: races for /controller
+
+	// Listeners are those beside the one of Host and Port, for clients or for
+	// the controller alone.
+	Listeners []BrokerEndpoint `json:"listeners,omitempty"`
+}
+
+// BrokerEndpoint is a further listener of a broker, on the broker's host.
+type BrokerEndpoint struct {
+	Name string `json:"name"` // how it is secured stands in Security.Listeners
+	Port uint16 `json:"port"`
 }
 
 // ZooKeeper is how a node of a zk cluster reaches its store.
@@ -77,6 +88,8 @@ type ZooKeeper struct {
 	Servers        []string         `json:"servers,omitempty"`        // host:port
 	SessionTimeout Duration         `json:"sessionTimeout,omitempty"` // Kafka's default is 18s
 	Dedicated      []kafka.BrokerID `json:"dedicated,omitempty"`      // candidates that host no replicas
+	Access         ZooKeeperAccess  `json:"access,omitzero"`          // how the node shows itself
+	TLS            *TLS             `json:"tls,omitempty"`            // zookeeper.ssl.client.enable; nil: plain
 }
 
 // ZKServer is the embedded server of role zookeeper.
@@ -84,6 +97,7 @@ type ZKServer struct {
 	Host     string   `json:"host,omitempty"`
 	Port     uint16   `json:"port,omitempty"`
 	TickTime Duration `json:"tickTime,omitempty"`
+	TLS      *TLS     `json:"tls,omitempty"` // encrypts the port; with a CA a client's certificate is its identity
 }
 
 // Quorum is the KRaft quorum: the voters, and which of them this process is.
@@ -134,6 +148,13 @@ type Tuning struct {
 	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
 	HWPush                bool      `json:"hwPush,omitempty"`                // KIP-1166: parked fetches wake when the high watermark moves
 	NoPreVote             bool      `json:"noPreVote,omitempty"`             // true is Kafka before 4.0 (KIP-996)
+
+	// Auto leader rebalance is off where it is not asked for, unlike Kafka's: it
+	// would move leaders in the midst of a measurement. Workloads do it between
+	// trials.
+	AutoLeaderRebalance     bool     `json:"autoLeaderRebalance,omitempty"`     // auto.leader.rebalance.enable
+	LeaderImbalanceInterval Duration `json:"leaderImbalanceInterval,omitempty"` // leader.imbalance.check.interval.seconds, 5m
+	LeaderImbalancePercent  int      `json:"leaderImbalancePercent,omitempty"`  // leader.imbalance.per.broker.percentage, 10; zk
 }
 
 // MetricsLog is the file of resource figures a node writes about itself.

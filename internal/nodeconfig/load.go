@@ -41,7 +41,11 @@ func (c *Config) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
+	mode := os.FileMode(0o644)
+	if c.Secret() {
+		mode = 0o600
+	}
+	return os.WriteFile(path, append(b, '\n'), mode)
 }
 
 // Check reports every fault of c.
@@ -57,6 +61,8 @@ func (c *Config) Check() error {
 	switch c.Role {
 	case RoleZooKeeper:
 		fault(c.ZKServer.Port == 0, "zkServer.port is 0: give a free port")
+		t := c.ZKServer.TLS
+		fault(t != nil && (t.Certificate == "" || t.Key == ""), "zkServer.tls: certificate and key are needed: give both as PEM files")
 		fault(c.ZKServer.TickTime <= 0, "zkServer.tickTime is %s: give a positive duration, 500ms", c.ZKServer.TickTime.D())
 	case RoleBroker:
 		c.checkBrokers(fault)
@@ -66,7 +72,17 @@ func (c *Config) Check() error {
 	default:
 		fault(true, "role is %q: use zookeeper, broker or controller", c.Role)
 	}
+	c.checkSecurity(fault)
+	c.checkRebalance(fault)
 	return errors.Join(errs...)
+}
+
+func (c *Config) checkRebalance(fault func(bool, string, ...any)) {
+	t := c.Tuning
+	fault(t.LeaderImbalanceInterval < 0, "tuning.leaderImbalanceInterval is %s: give a positive duration", t.LeaderImbalanceInterval.D())
+	fault(t.LeaderImbalancePercent < 0 || t.LeaderImbalancePercent > 100, "tuning.leaderImbalancePercent is %d: use 0 to 100; 0 means 10", t.LeaderImbalancePercent)
+	fault(!t.AutoLeaderRebalance && (t.LeaderImbalanceInterval != 0 || t.LeaderImbalancePercent != 0),
+		"tuning.leaderImbalanceInterval and leaderImbalancePercent mean nothing without tuning.autoLeaderRebalance: set it to true")
 }
 
 func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
@@ -81,11 +97,18 @@ func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
 		fault(seen[b.ID], "brokers[%d].id %d is used twice", i, b.ID)
 		fault(b.Port == 0, "brokers[%d].port is 0: give a free port", i)
 		seen[b.ID] = true
+		names := map[string]bool{"": true, c.Security.BrokerListener(): true, ControllerListener: true}
+		for j, e := range b.Listeners {
+			fault(names[e.Name], "brokers[%d].listeners[%d].name is %q: give a name that no other listener has", i, j, e.Name)
+			fault(e.Port == 0, "brokers[%d].listeners[%d].port is 0: give a free port", i, j)
+			names[e.Name] = true
+		}
 	}
 	switch c.Mode {
 	case ModeZK:
 		fault(len(c.ZooKeeper.Servers) == 0, "zookeeper.servers is empty: name host:port of the store")
 		fault(c.ZooKeeper.SessionTimeout <= 0, "zookeeper.sessionTimeout is %s: give a positive duration", c.ZooKeeper.SessionTimeout.D())
+		c.ZooKeeper.checkAccess(fault)
 	case ModeKRaft:
 		fault(len(c.Quorum.Voters) == 0 && !c.Quorum.Dynamic(), "quorum.voters is empty: name the controllers")
 	default:

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +15,12 @@ import (
 	"kbench/broker"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
+	"kbench/kafka/guard"
 	"kbench/kafka/ibp"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raftclient"
 	"kbench/zkcontroller"
 )
-
-// Listener is the name of the brokers' listener.
-const Listener = "PLAINTEXT"
 
 // closeTimeout bounds the close of a listener's connections.
 const closeTimeout = 5 * time.Second
@@ -71,9 +70,11 @@ func (p *process) newBrokers() (part, error) {
 }
 
 func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
+	endpoints, protocols := p.endpoints(b)
 	cfg := broker.Config{
 		ID: b.ID, ClusterID: p.cfg.ClusterID, Rack: b.Rack,
-		Endpoints:     []kafka.Endpoint{{Listener: Listener, Host: b.Host, Port: b.Port}},
+		Endpoints: endpoints, Protocols: protocols, Identity: p.secure.identity(p.cfg.Security.BrokerListener()),
+		TokenSecret:   p.cfg.Security.TokenSecret,
 		DataDir:       filepath.Join(p.cfg.DataDir, fmt.Sprintf("broker-%d", b.ID)),
 		ReplicaLagMax: p.cfg.Timers.ReplicaLagMax.D(),
 		Trace:         p.trace, Logger: p.log,
@@ -90,12 +91,41 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(b.Host, b.Port, wire.ServerConfig{APIs: made.APIs(), Features: made.Features, Listener: Listener, Logger: p.log})
-	if err != nil {
-		return err
+	apis := guard.OverImage(p.secure.authorizer(), made.Image, p.ready(made)).Wrap(made.APIs())
+	for _, e := range endpoints {
+		cfg := wire.ServerConfig{APIs: apis, Features: made.Features, Listener: e.Listener, Logger: p.log}
+		p.secure.secure(&cfg, made.Image)
+		s, err := newServer(e.Host, e.Port, cfg)
+		if err != nil {
+			return err
+		}
+		out.servers = append(out.servers, s)
 	}
-	out.brokers, out.servers = append(out.brokers, made), append(out.servers, s)
+	out.brokers = append(out.brokers, made)
 	return nil
+}
+
+// endpoints are a broker's listeners, that between brokers first, and their
+// protocols.
+func (p *process) endpoints(b nodeconfig.Broker) ([]kafka.Endpoint, map[string]kafka.SecurityProtocol) {
+	out := []kafka.Endpoint{{Listener: p.cfg.Security.BrokerListener(), Host: b.Host, Port: b.Port}}
+	for _, e := range b.Listeners {
+		out = append(out, kafka.Endpoint{Listener: e.Name, Host: b.Host, Port: e.Port})
+	}
+	protocols := map[string]kafka.SecurityProtocol{}
+	for _, e := range out {
+		protocols[e.Listener] = p.secure.protocol(e.Listener)
+	}
+	return out, protocols
+}
+
+// ready says when a broker has the ACLs: those of ZooKeeper before it registers,
+// those of the log with its first image.
+func (p *process) ready(b *broker.Broker) func() bool {
+	if p.cfg.Mode == nodeconfig.ModeKRaft {
+		return func() bool { return b.Image().Offset() != kafka.NoOffset }
+	}
+	return func() bool { return b.Epoch() != kafka.NoBrokerEpoch }
 }
 
 func (p *process) plane() broker.Plane {
@@ -104,9 +134,13 @@ func (p *process) plane() broker.Plane {
 		return broker.KRaft(broker.KRaftConfig{
 			Voters: p.voters(), Heartbeat: t.BrokerHeartbeat.D(),
 			FetchTimeout: t.FetchTimeout.D(), HWPush: p.cfg.Tuning.HWPush,
+			Identity: p.secure.identity(nodeconfig.ControllerListener),
 		})
 	}
+	dial, as := p.secure.zookeeper()
+	control := p.cfg.Security.ControlPlane
 	return broker.ZooKeeper(broker.ZooKeeperConfig{
+		Dial: dial, Access: as, ControlListener: control, ControlIdentity: p.secure.identity(control),
 		Servers: p.cfg.ZooKeeper.Servers, SessionTimeout: p.cfg.ZooKeeper.SessionTimeout.D(),
 		MaxInFlight: p.cfg.Tuning.ZKMaxInFlight, Protocol: p.protocol(), ShutdownBackoff: t.ControlledShutdownBackoff.D(),
 	})
@@ -133,14 +167,16 @@ func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, err
 	if t.ZKStateChangeLog {
 		changes = filepath.Join(p.cfg.DataDir, fmt.Sprintf("state-change-%d.log", id))
 	}
+	dial, as := p.secure.zookeeper()
+	listener := p.cfg.Security.BrokerListener()
+	control := cmp.Or(p.cfg.Security.ControlPlane, listener)
 	return zkcontroller.New(zkcontroller.Config{
+		DialZooKeeper: dial, Access: as, Identity: p.secure.identity(control),
 		ID: id, Servers: z.Servers, Dedicated: z.Dedicated, SessionTimeout: z.SessionTimeout.D(),
 		MaxInFlight: t.ZKMaxInFlight, UnfencedWrites: t.ZKUnfencedWrites, PerPartition: t.ZKPerPartitionRequest,
 		NoBrokerEpochs: t.ZKNoBrokerEpochs, FullMetadata: t.ZKFullMetadata, StateChangeLog: changes, Protocol: p.protocol(),
-		Listener: Listener, Trace: p.trace, Logger: p.log,
-		// Neither side gives leaders back by itself: that would move them in the
-		// midst of a measurement. Workloads do it between trials.
-		NoRebalance: true,
+		Listener: listener, ControlListener: control, Trace: p.trace, Logger: p.log,
+		NoRebalance: !t.AutoLeaderRebalance, RebalanceInterval: t.LeaderImbalanceInterval.D(), ImbalancePercent: t.LeaderImbalancePercent,
 	})
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
+	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller"
 	"kbench/kraftcontroller/machine"
@@ -36,9 +38,9 @@ func (p *process) newController() (part, error) {
 		return nil, err
 	}
 	maps.Copy(p.gauges, c.Gauges())
-	s, err := newServer(self.Host, self.Port, wire.ServerConfig{
-		APIs: c.APIs(), Features: c.Features, Listener: raftclient.ControllerListener, Logger: p.log,
-	})
+	sc := wire.ServerConfig{APIs: c.APIs(), Features: c.Features, Listener: raftclient.ControllerListener, Logger: p.log}
+	p.secure.secure(&sc, func() *metadata.Image { return c.View().Image })
+	s, err := newServer(self.Host, self.Port, sc)
 	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("controller %d: %w", self.ID, err)
@@ -67,12 +69,15 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
 			ElectionBackoffMax: t.ElectionBackoffMax.D(),
 			HWPush:             k.HWPush, DisablePreVote: k.NoPreVote,
+			Identity: p.secure.identity(raftclient.ControllerListener), Protocol: p.secure.protocol(raftclient.ControllerListener),
 			Logger: p.log, Trace: p.trace,
 		},
 		Machine: machine.Config{
 			ClusterID: p.cfg.ClusterID, SessionTimeout: t.BrokerSession.D(),
-			NoOpInterval: noOpInterval(k.NoOpInterval),
+			NoOpInterval: noOpInterval(k.NoOpInterval), TokenSecret: p.cfg.Security.TokenSecret,
+			LeaderBalanceInterval: leaderBalance(k),
 		},
+		Authorizer: p.secure.authorizer(),
 	}
 }
 
@@ -82,6 +87,15 @@ func orDefault(d *nodeconfig.Duration, otherwise time.Duration) time.Duration {
 		return otherwise
 	}
 	return d.D()
+}
+
+// leaderBalance gives the time between two passes of the leader balancer, 0 for
+// none.
+func leaderBalance(t nodeconfig.Tuning) time.Duration {
+	if !t.AutoLeaderRebalance {
+		return 0
+	}
+	return cmp.Or(t.LeaderImbalanceInterval.D(), machine.DefaultLeaderBalanceInterval)
 }
 
 // noOpInterval turns an interval of 0, which writes none, into the machine's

@@ -32,15 +32,29 @@ type process struct {
 	log    *slog.Logger
 	trace  *trace.Writer
 	gauges map[string]func() int64
+	secure *security
 }
+
+// ConfigError is the error of a node whose configuration names something that it
+// cannot use, such as a file that holds no certificate. Nothing was begun.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the fault.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Run runs the node until stop ends, which asks for a controlled shutdown, or
 // until it fails. A nil error is a clean end.
 func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
+	secure, err := newSecurity(cfg)
+	if err != nil {
+		return &ConfigError{err}
+	}
 	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	p := &process{cfg: cfg, log: log, gauges: map[string]func() int64{}}
+	p := &process{cfg: cfg, log: log, gauges: map[string]func() int64{}, secure: secure}
 	if cfg.TraceFile != "" {
 		w, err := trace.Create(cfg.TraceFile, cfg.Name)
 		if err != nil {

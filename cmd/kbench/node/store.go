@@ -2,10 +2,12 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"strconv"
 
+	"kbench/internal/nodeconfig"
 	"kbench/internal/zkserver"
 )
 
@@ -14,7 +16,12 @@ type storePart struct{ server *zkserver.Server }
 
 func (p *process) newStore() (part, error) {
 	z := p.cfg.ZKServer
+	encrypted, err := storeTLS(z.TLS)
+	if err != nil {
+		return nil, err
+	}
 	server, err := zkserver.New(zkserver.Config{
+		TLS:      encrypted,
 		Listen:   net.JoinHostPort(z.Host, strconv.Itoa(int(z.Port))),
 		DataDir:  p.cfg.DataDir,
 		TickTime: z.TickTime.D(),
@@ -24,6 +31,21 @@ func (p *process) newStore() (part, error) {
 		return nil, err
 	}
 	return &storePart{server: server}, nil
+}
+
+// storeTLS is nil for a plain server. With a CA a client may show a certificate.
+func storeTLS(t *nodeconfig.TLS) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	k, err := loadKeys("zkServer.tls", *t)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	if k.ca == nil {
+		return k.server("none"), nil
+	}
+	return k.server("requested"), nil
 }
 
 func (s *storePart) run(ctx context.Context) error {
