@@ -130,7 +130,13 @@ func (m *Machine) finishReassignments(f *flow, ps []*partition) error {
 		return err
 	}
 	m.sendMetadata(m.ctx.registered(), ps) // B8
-	if slices.ContainsFunc(ps, func(p *partition) bool { return p.topic.queued }) {
+	queued := false
+	for _, p := range ps {
+		if p.topic.queued { // what made it ineligible may be a replica that it has no longer
+			p.topic.ineligible, queued = false, true
+		}
+	}
+	if queued {
 		return m.resumeDeletions(f)
 	}
 	return nil
