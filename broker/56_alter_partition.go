@@ -17,14 +17,14 @@ const (
 	// the 10,000 records of one controller operation.
 	alterBatch = 5000
 	// alterRetry is how long a proposal waits that the controller could not
-	// take for the time being.
+	// take for the time being, or did not answer.
 	alterRetry = 200 * time.Millisecond
 )
 
 // runAlter sends ISR changes to the controller, one request in flight, as
 // Kafka's AlterPartitionManager does.
 func (b *Broker) runAlter(ctx context.Context) {
-	var retry <-chan time.Time // runs while refused proposals wait
+	var retry <-chan time.Time // runs while proposals wait for another attempt
 	for {
 		select {
 		case <-b.replicas.ISRReady():
@@ -41,11 +41,11 @@ func (b *Broker) runAlter(ctx context.Context) {
 			if len(proposals) == 0 {
 				continue
 			}
-			refused, err := b.alterPartitions(ctx, proposals)
+			again, err := b.alterPartitions(ctx, proposals)
 			if err != nil && !pause(ctx, alterRetry) { // nobody to ask: what else waits would fail too
 				return
 			}
-			if refused && retry == nil {
+			if again && retry == nil {
 				retry = time.After(alterRetry)
 			}
 		}
@@ -53,9 +53,9 @@ func (b *Broker) runAlter(ctx context.Context) {
 }
 
 // alterPartitions asks for a batch of ISR changes and hands each its outcome.
-// It reports whether some were not made; the error says that none was, because
-// the request as a whole failed.
-func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Proposal) (refused bool, err error) {
+// It reports whether some wait for another attempt; the error says that the
+// request as a whole failed, so that what became of it is not known.
+func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Proposal) (again bool, err error) {
 	outcomes, err := b.sendAlter(ctx, proposals)
 	if err != nil {
 		b.log.Debug("AlterPartition failed", "partitions", len(proposals), "reason", err)
@@ -65,12 +65,9 @@ func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Propo
 		if err == nil {
 			o = outcomes[i]
 		}
-		if o.Code != kafka.None {
-			refused = true
-		}
-		b.replicas.Complete(p, o)
+		again = b.replicas.Complete(p, o) || again
 	}
-	return refused, err
+	return again, err
 }
 
 type partitionRef struct {

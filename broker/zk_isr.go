@@ -109,8 +109,11 @@ func outcomeOf(st zk.PartitionState, version int32) replica.Outcome {
 
 func (p *zkPlane) refreshISR(ctx context.Context, s *zk.Session, path string, x *replica.Proposal) replica.Outcome {
 	r := s.Do(ctx, zk.Get(path))
+	if r.Err != nil {
+		return replica.Outcome{Code: kafka.NetworkException}
+	}
 	st, err := zk.DecodeState(r.Data)
-	if r.Err != nil || err != nil || st.Leader != p.b.cfg.ID || st.LeaderEpoch != x.LeaderEpoch {
+	if err != nil || st.Leader != p.b.cfg.ID || st.LeaderEpoch != x.LeaderEpoch {
 		return replica.Outcome{Code: kafka.InvalidUpdateVersion}
 	}
 	return outcomeOf(st, r.Version)

@@ -37,12 +37,15 @@ type Manager struct {
 	fetchers map[kafka.BrokerID]*Fetcher // of the leaders this broker follows
 	born     []*Fetcher                  // fetchers not yet told to OnFetcher
 	nextID   int32                       // of the last session
-	isrQueue []*replica
-	isrLater []*replica // waits for RetryISR
-	isrReady chan struct{}
 	leads    int
 	total    int
 	bytes    int64 // payload received and dropped
+
+	isrQueue      []*replica  // to propose an ISR for
+	isrLater      []*replica  // the same, after RetryISR
+	isrResend     []*Proposal // without an answer, to ask again
+	isrUnanswered []*Proposal // the same, after RetryISR
+	isrReady      chan struct{}
 }
 
 // NewManager makes a Manager without replicas.
@@ -202,8 +205,8 @@ func (m *Manager) stopRole(r *replica) {
 		m.leads--
 		for i := range r.peers {
 			r.peers[i].session = 0
-			r.peers[i].clear(peerAdding)
 		}
+		m.settle(r)
 	} else if f := m.fetchers[r.leader]; f != nil {
 		f.drop(r)
 	}
@@ -220,10 +223,7 @@ func (m *Manager) becomeLeader(now int64, r *replica, s *metadata.Partition) {
 	}
 	r.partitionEpoch = s.PartitionEpoch
 	r.setISR(s.ISR)
-	m.advance(r)
-	if m.mayGrow(r) {
-		m.queueISR(r)
-	}
+	m.settled(r)
 }
 
 // beginEpoch makes r the leader of a new epoch: what followers have is
@@ -233,7 +233,6 @@ func (m *Manager) beginEpoch(now int64, r *replica, s *metadata.Partition) {
 	for i := range r.peers {
 		p := &r.peers[i]
 		p.logEnd, p.session, p.caughtUp = kafka.NoOffset, 0, now
-		p.clear(peerAdding)
 	}
 }
 

@@ -38,8 +38,7 @@ type replicaFlags uint8
 
 const (
 	isrQueued    replicaFlags = 1 << iota // leader: in Manager.isrQueue or deferred
-	isrInFlight                           // leader: a Proposal is out
-	isrAgain                              // leader: look again when the Proposal is back
+	isrPending                            // leader: a Proposal was made and may have been written
 	fetchQueued                           // follower: in the queue of its Fetcher
 	fetchMember                           // follower: listed in the session of its Fetcher
 	fetchDelayed                          // follower: in the delayed list of its Fetcher
@@ -63,7 +62,7 @@ type peerFlags uint8
 
 const (
 	peerInISR  peerFlags = 1 << iota // in the committed ISR
-	peerAdding                       // added by the Proposal in flight: counts for the high watermark (KIP-497)
+	peerAdding                       // added by the pending Proposal: counts for the high watermark (KIP-497)
 	peerDirty                        // in the dirty list of its session
 )
 

@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,34 +125,63 @@ func (c *cluster) eligible(id kafka.BrokerID) (kafka.BrokerEpoch, bool) {
 	return kafka.BrokerEpoch(id) * 100, !c.dead[id]
 }
 
-// alter carries a leader's proposals to the controller and back.
-func (c *cluster) alter(leader kafka.BrokerID, code kafka.ErrorCode) string {
+// alter carries a leader's proposals to the controller and back. What how says
+// goes wrong: "ineligible" refuses, "conflict" says that another has written,
+// "unsent" loses the request, "lost" the answer.
+func (c *cluster) alter(leader kafka.BrokerID, how string) string {
 	m := c.nodes[leader]
 	proposals, _ := m.Take(c.now, 100, c.eligible)
 	out := ""
 	for _, p := range proposals {
-		tp := kafka.TopicPartition{Topic: p.Topic, Partition: p.Partition}
 		var isr []kafka.BrokerID
 		for _, member := range p.ISR {
 			isr = append(isr, member.ID)
 		}
-		out += fmt.Sprintf("%s isr=%v epochs=%d/%d", tp, isr, p.LeaderEpoch, p.PartitionEpoch)
-		o := Outcome{Code: code}
-		if state := *c.truth[tp]; code == kafka.None && p.LeaderEpoch == state.LeaderEpoch && p.PartitionEpoch == state.PartitionEpoch {
-			state.ISR, state.PartitionEpoch = isr, state.PartitionEpoch+1
-			c.truth[tp] = &state
-			o = Outcome{Leader: leader, LeaderEpoch: state.LeaderEpoch, PartitionEpoch: state.PartitionEpoch, ISR: isr}
-		} else if code == kafka.None {
+		out += fmt.Sprintf("%s-%d isr=%v epochs=%d/%d", p.Topic, p.Partition, isr, p.LeaderEpoch, p.PartitionEpoch)
+		var o Outcome
+		switch how {
+		case "ineligible":
+			o.Code = kafka.IneligibleReplica
+		case "conflict":
 			o.Code = kafka.InvalidUpdateVersion
-			out += " refused"
+		case "unsent":
+			o.Code = kafka.NetworkException
+		default:
+			o = c.decide(p, isr)
 		}
-		m.Complete(p, o)
+		if how == "lost" {
+			o = Outcome{Code: kafka.NetworkException}
+		}
+		if o.Code != kafka.None {
+			out += " " + o.Code.String()
+		}
+		if m.Complete(p, o) {
+			out += ", waits"
+		}
 		out += "\n"
 	}
 	if out == "" {
 		return "none"
 	}
 	return out
+}
+
+// decide is what a controller makes of a proposal: one that is written already
+// is fine, whatever its partition epoch (KAFKA-14144).
+func (c *cluster) decide(p *Proposal, isr []kafka.BrokerID) Outcome {
+	tp := kafka.TopicPartition{Topic: p.Topic, Partition: p.Partition}
+	s := *c.truth[tp]
+	switch {
+	case p.LeaderEpoch != s.LeaderEpoch:
+		return Outcome{Code: kafka.FencedLeaderEpoch}
+	case slices.Equal(slices.Sorted(slices.Values(isr)), slices.Sorted(slices.Values(s.ISR))):
+	case p.PartitionEpoch != s.PartitionEpoch:
+		return Outcome{Code: kafka.InvalidUpdateVersion}
+	default:
+		s.ISR, s.PartitionEpoch = isr, s.PartitionEpoch+1
+		c.truth[tp] = &s
+	}
+	return Outcome{Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, ISR: s.ISR}
 }
 
 func (c *cluster) show(tp kafka.TopicPartition) string {
@@ -249,11 +279,7 @@ func TestStories(t *testing.T) {
 					return "waits"
 				}
 			case "alter":
-				code := kafka.None
-				if name == "ineligible" {
-					code = kafka.IneligibleReplica
-				}
-				return c.alter(kafka.BrokerID(by), code)
+				return c.alter(kafka.BrokerID(by), name)
 			case "retry":
 				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].RetryISR())
 			case "lag":
@@ -285,10 +311,12 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// TestRandomHistories lets leaders move, brokers restart and fetches be lost,
-// and checks after every step what must hold: a high watermark at a leader
-// never passes what its ISR has and never goes back in one leader epoch; at
-// the end, in quiet, every ISR is whole and all logs are equal.
+// TestRandomHistories lets leaders move, brokers restart, fetches and answers
+// to AlterPartition be lost, and checks after every step what must hold: a high
+// watermark at a leader never passes what the ISR that the controller wrote has,
+// and never goes back in one leader epoch; at the end, in quiet, every ISR is
+// whole and all logs are equal. A leader that asked for an ISR learns what is
+// new by the answer alone: in ZooKeeper mode nobody tells it otherwise.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -329,9 +357,7 @@ func (c *cluster) randomStep(rng *rand.Rand, tps []kafka.TopicPartition) {
 		s.LeaderEpoch, s.PartitionEpoch = s.LeaderEpoch+1, s.PartitionEpoch+1
 		c.truth[tp] = &s
 	case 1, 2, 3:
-		for _, tp := range tps {
-			m.Apply(c.now, []Change{c.change(tp)})
-		}
+		c.tell(m, tps)
 	case 4, 5, 6, 7:
 		other := kafka.BrokerID(rng.IntN(3) + 1)
 		if node != other {
@@ -341,11 +367,21 @@ func (c *cluster) randomStep(rng *rand.Rand, tps []kafka.TopicPartition) {
 		m.Append(c.now, Append{Topic: tp.Topic, Partition: tp.Partition, Batch: batch.Header{Count: int32(rng.IntN(3) + 1), ProducerID: batch.NoProducer}})
 	case 10:
 		m.CheckLag(c.now)
-		c.alter(node, kafka.None)
+		m.RetryISR()
+		c.alter(node, []string{"", "unsent", "lost", "ineligible"}[rng.IntN(4)])
 	case 11:
 		other := kafka.BrokerID(rng.IntN(3) + 1)
 		if f := c.fetchers[[2]kafka.BrokerID{node, other}]; f != nil {
 			m.Reset(f)
+		}
+	}
+}
+
+// tell lets a broker know of new leader epochs, as LeaderAndIsr does.
+func (c *cluster) tell(m *Manager, tps []kafka.TopicPartition) {
+	for _, tp := range tps {
+		if held, ok := m.Held(tp); !ok || held.LeaderEpoch < c.truth[tp].LeaderEpoch {
+			m.Apply(c.now, []Change{c.change(tp)})
 		}
 	}
 }
@@ -363,6 +399,13 @@ func (c *cluster) check(seed uint64, tps []kafka.TopicPartition, high map[string
 			if i.Leader != id {
 				continue
 			}
+			if s := c.truth[tp]; s.LeaderEpoch == i.LeaderEpoch {
+				for _, in := range s.ISR {
+					if f, _ := c.nodes[in].Info(tp); i.HighWatermark > f.LogEnd {
+						c.t.Fatalf("seed %d: %s: the high watermark passes the log of %d in ISR %v: %+v", seed, tp, in, s.ISR, i)
+					}
+				}
+			}
 			key := fmt.Sprintf("%s/%d", tp, i.LeaderEpoch)
 			if i.HighWatermark < high[key] {
 				c.t.Fatalf("seed %d: %s at %d: high watermark went back from %d: %+v", seed, tp, id, high[key], i)
@@ -377,16 +420,14 @@ func (c *cluster) settle(tps []kafka.TopicPartition) {
 	for range 20 {
 		c.now += 2 * second
 		for id, m := range c.nodes {
-			for _, tp := range tps {
-				m.Apply(c.now, []Change{c.change(tp)})
-			}
+			c.tell(m, tps)
 			for other := kafka.BrokerID(1); other <= 3; other++ {
 				if other != id {
 					c.fetch(id, other)
 				}
 			}
 			m.RetryISR()
-			c.alter(id, kafka.None)
+			c.alter(id, "")
 		}
 	}
 }
