@@ -45,6 +45,7 @@ type role struct {
 	state    machine.LeaderISR
 	replicas []kafka.BrokerID
 	stopped  bool
+	refused  bool // its ISR was, for a reason that only newer metadata can end
 }
 
 // answer is a broker's answer to a request of the controller.

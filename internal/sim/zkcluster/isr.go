@@ -25,6 +25,9 @@ func (b *broker) tick() {
 	})
 	if len(b.pending) == 0 {
 		for _, tp := range b.led() {
+			if b.roles[tp].refused {
+				continue
+			}
 			if p := b.propose(tp, b.roles[tp]); p != nil && len(b.pending) < 4 {
 				b.pending = append(b.pending, p)
 			}
@@ -94,20 +97,34 @@ func (b *broker) ask() {
 		}
 		b.pending = nil
 		for i, p := range asked {
-			b.altered(p, &reply.Results[i])
+			if b.altered(p, &reply.Results[i]) {
+				b.pending = append(b.pending, p)
+			}
 		}
 	})
 }
 
-func (b *broker) altered(p *proposal, res *machine.ISRResult) {
+// altered takes the answer to one proposal, and reports whether it is asked
+// again as it was.
+func (b *broker) altered(p *proposal, res *machine.ISRResult) bool {
 	r := b.roles[p.tp]
-	if res.Code != kafka.None {
-		b.w.cov.ISRRefused++
-		return // a LeaderAndIsr is on its way, or the next look asks anew
+	current := r != nil && r.topicID == p.change.TopicID && r.state.LeaderEpoch == p.change.LeaderEpoch
+	switch res.Code {
+	case kafka.None:
+		b.w.cov.ISRChanges++
+		b.w.judge.acknowledgedISR(p, res)
+		if current && r.state.LeaderEpoch == res.State.LeaderEpoch && r.state.Version < res.State.Version {
+			r.state = res.State
+		}
+		return false
+	case kafka.NotController, kafka.UnknownServerError:
+		return true
+	case kafka.IneligibleReplica, kafka.OperationNotAttempted: // the next look asks anew
+	default: // newer metadata must be on its way: a broker of Kafka asks for nothing before
+		if current {
+			r.refused = true
+		}
 	}
-	b.w.cov.ISRChanges++
-	b.w.judge.acknowledgedISR(p, res)
-	if r != nil && r.topicID == p.change.TopicID && r.state.LeaderEpoch == res.State.LeaderEpoch && r.state.Version < res.State.Version {
-		r.state = res.State
-	}
+	b.w.cov.ISRRefused++
+	return false
 }
