@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/refusal"
 	"kbench/kafka/wire"
 )
 
@@ -73,9 +74,5 @@ func forwardOnce(ctx context.Context, ch *channel, r *wire.Request) (kmsg.Respon
 func (p *kraftPlane) refuseForward(r *wire.Request, err error) (kmsg.Response, error) {
 	code := kafka.RequestTimedOut
 	errors.As(err, &code)
-	resp := refuse(r.Body, code, fmt.Sprintf("not forwarded to the controller: %v", err))
-	if resp == nil {
-		return nil, fmt.Errorf("forward %s: %w", kmsg.NameForKey(r.Key), err)
-	}
-	return resp, nil
+	return refusal.Of(r.Body, code, fmt.Sprintf("not forwarded to the controller: %v", err)), nil
 }

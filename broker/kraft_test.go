@@ -222,6 +222,22 @@ func TestKRaftForwardWithoutController(t *testing.T) {
 	}
 }
 
+// Without a controller whatever a broker forwards is refused in a response of
+// its own; no connection is closed.
+func TestKRaftForwardIsRefusedInShape(t *testing.T) {
+	voter := raftclient.Voter{ID: 100, Host: "127.0.0.1", Port: 1}
+	p := startProcess(t, 1, 0, KRaft(KRaftConfig{Voters: []raftclient.Voter{voter}, MetadataInMemory: true}), func(c *Config) {
+		c.ClusterID, c.RequestTimeout = testCluster, 20*time.Millisecond
+	})
+	for _, a := range p.plane.apis() {
+		for v := a.MinVersion; v <= a.MaxVersion; v++ {
+			req := kmsg.RequestForKey(a.Key)
+			req.SetVersion(v)
+			ask[kmsg.Response](t, p.addr(), req)
+		}
+	}
+}
+
 // A metadata log on disk is replayed after a restart.
 func TestKRaftMetadataOnDisk(t *testing.T) {
 	r := newKRaftRig(t)

@@ -8,6 +8,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/refusal"
 	"kbench/kafka/wire"
 )
 
@@ -37,7 +38,7 @@ func (g Guard) Wrap(apis []wire.API) []wire.API {
 func (g Guard) Handler(handle wire.Handler) wire.Handler {
 	return func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
 		if r.ByToken && aboutTokens(r.Key) {
-			return refuse(r.Body, kafka.DelegationTokenRequestNotAllowed), nil
+			return refusal.Of(r.Body, kafka.DelegationTokenRequestNotAllowed, ""), nil
 		}
 		check := ruleOf(r)
 		auth := g.Authorizer()

@@ -5,6 +5,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/refusal"
 	"kbench/kafka/wire"
 )
 
@@ -155,7 +156,7 @@ func initProducerID(c client, req *kmsg.InitProducerIDRequest, next call) (kmsg.
 	if code == kafka.None {
 		return next()
 	}
-	return refuse(req, code), nil
+	return refusal.Of(req, code, ""), nil
 }
 
 func deref(s *string) string {

@@ -7,6 +7,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/refusal"
 )
 
 // aboutTokens reports whether a request makes, renews, ends or shows delegation
@@ -20,7 +21,7 @@ func createToken(c client, req *kmsg.CreateDelegationTokenRequest, next call) (k
 	if deref(req.OwnerPrincipalName) == "" || owner == c.principal || c.may(access.CreateTokens, access.User, owner) {
 		return next()
 	}
-	return refuse(req, kafka.DelegationTokenAuthorizationFailed), nil
+	return refusal.Of(req, kafka.DelegationTokenAuthorizationFailed, ""), nil
 }
 
 // describeTokens shows one's own tokens and those that one may renew; of the

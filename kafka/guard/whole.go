@@ -1,12 +1,11 @@
 package guard
 
 import (
-	"reflect"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
 	"kbench/kafka/access"
+	"kbench/kafka/refusal"
 	"kbench/kafka/wire"
 )
 
@@ -53,57 +52,5 @@ func wholeRule(c client, r *wire.Request, next func() (kmsg.Response, error)) (k
 	if c.mayCluster(clusterOperations[r.Key]) {
 		return next()
 	}
-	return refuse(r.Body, kafka.ClusterAuthorizationFailed), nil
-}
-
-// refuse answers a request with one code: at the top where its response has a
-// code there, else in one result for each item that it asked for.
-func refuse(body kmsg.Request, code kafka.ErrorCode) kmsg.Response {
-	resp := body.ResponseKind()
-	switch resp := resp.(type) {
-	case *kmsg.CreateACLsResponse:
-		for range body.(*kmsg.CreateACLsRequest).Creations {
-			item := kmsg.NewCreateACLsResponseResult()
-			item.ErrorCode = int16(code)
-			resp.Results = append(resp.Results, item)
-		}
-		return resp
-	case *kmsg.DeleteACLsResponse:
-		for range body.(*kmsg.DeleteACLsRequest).Filters {
-			item := kmsg.NewDeleteACLsResponseResult()
-			item.ErrorCode = int16(code)
-			resp.Results = append(resp.Results, item)
-		}
-		return resp
-	case *kmsg.AlterClientQuotasResponse:
-		for _, e := range body.(*kmsg.AlterClientQuotasRequest).Entries {
-			item := kmsg.NewAlterClientQuotasResponseEntry()
-			item.ErrorCode = int16(code)
-			for _, part := range e.Entity {
-				p := kmsg.NewAlterClientQuotasResponseEntryEntity()
-				p.Type, p.Name = part.Type, part.Name
-				item.Entity = append(item.Entity, p)
-			}
-			resp.Entries = append(resp.Entries, item)
-		}
-		return resp
-	case *kmsg.AlterUserSCRAMCredentialsResponse:
-		req := body.(*kmsg.AlterUserSCRAMCredentialsRequest)
-		for _, d := range req.Deletions {
-			resp.Results = append(resp.Results, refusedUser(d.Name, code))
-		}
-		for _, u := range req.Upsertions {
-			resp.Results = append(resp.Results, refusedUser(u.Name, code))
-		}
-		return resp
-	}
-	// Every other response of the table has its code at the top.
-	reflect.ValueOf(resp).Elem().FieldByName("ErrorCode").SetInt(int64(code))
-	return resp
-}
-
-func refusedUser(name string, code kafka.ErrorCode) kmsg.AlterUserSCRAMCredentialsResponseResult {
-	item := kmsg.NewAlterUserSCRAMCredentialsResponseResult()
-	item.User, item.ErrorCode = name, int16(code)
-	return item
+	return refusal.Of(r.Body, kafka.ClusterAuthorizationFailed, ""), nil
 }

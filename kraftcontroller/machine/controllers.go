@@ -7,13 +7,14 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // registerController decides ControllerRegistration (70).
 func (m *Machine) registerController(r Request, req *kmsg.ControllerRegistrationRequest) error {
 	if m.version() < metadata.V3_7_IV0 {
 		msg := fmt.Sprintf("The current metadata.version is too old to support controller registrations: %s", m.version())
-		_, err := m.carryOut(r, refuse(failure(req, kafka.UnsupportedVersion, msg)))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.UnsupportedVersion, msg)))
 		return err
 	}
 	record := &metadata.RegisterControllerRecord{
@@ -35,13 +36,13 @@ func (m *Machine) registerController(r Request, req *kmsg.ControllerRegistration
 func (m *Machine) unregisterController(r Request, req *kmsg.UnregisterControllerRequest) error {
 	if m.version() < metadata.V4_4_IV2 {
 		msg := "The current MetadataVersion is too old to support controller unregistration."
-		_, err := m.carryOut(r, refuse(failure(req, kafka.UnsupportedVersion, msg)))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.UnsupportedVersion, msg)))
 		return err
 	}
 	id := kafka.BrokerID(req.ControllerID)
 	if _, ok := m.image().Controller(id); !ok {
 		msg := fmt.Sprintf("Controller ID %d is not currently registered.", id)
-		_, err := m.carryOut(r, refuse(failure(req, kafka.ControllerIDNotRegistered, msg)))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.ControllerIDNotRegistered, msg)))
 		return err
 	}
 	record := &metadata.UnregisterControllerRecord{ControllerID: id}

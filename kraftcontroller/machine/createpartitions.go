@@ -5,6 +5,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // createPartitions decides CreatePartitions (37), under the same limit of
@@ -27,7 +28,7 @@ func (m *Machine) createPartitions(r Request, req *kmsg.CreatePartitionsRequest)
 		}
 		added, f := m.morePartitions(t, m.cfg.MaxRecords-len(records))
 		if f != nil && f.code == kafka.PolicyViolation {
-			_, err := m.carryOut(r, refuse(failure(req, f.code, f.message)))
+			_, err := m.carryOut(r, refuse(refusal.Of(req, f.code, f.message)))
 			return err
 		}
 		if f != nil {

@@ -8,6 +8,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // fault is an error of one item of a request.
@@ -46,7 +47,7 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 		}
 		created, answer, f := m.createTopic(t, m.cfg.MaxRecords-len(records))
 		if f != nil && f.code == kafka.PolicyViolation {
-			_, err := m.carryOut(r, refuse(failure(req, f.code, f.message)))
+			_, err := m.carryOut(r, refuse(refusal.Of(req, f.code, f.message)))
 			return err
 		}
 		if f != nil {

@@ -11,6 +11,7 @@ import (
 	"kbench/kafka"
 	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // decision is what an operation comes to: records and an answer, both made
@@ -73,7 +74,7 @@ var errTooLarge = errors.New("the operation needs too many records")
 func (m *Machine) carryOut(r Request, d decision) (kafka.Offset, error) {
 	err := m.appendAll(d)
 	if errors.Is(err, errTooLarge) && r.Body != nil {
-		m.respond(r.ID, failure(r.Body, kafka.PolicyViolation, excessive))
+		m.respond(r.ID, refusal.Of(r.Body, kafka.PolicyViolation, excessive))
 		return m.log.head().last, nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // electLeaders decides ElectLeaders (43). Without a list it is about all
@@ -22,7 +23,7 @@ func (m *Machine) electLeaders(r Request, req *kmsg.ElectLeadersRequest) error {
 	case 1:
 		how, missing = electUnclean, kafka.EligibleLeadersNotAvailable
 	default:
-		_, err := m.carryOut(r, refuse(failure(req, kafka.InvalidRequest, "")))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.InvalidRequest, "")))
 		return err
 	}
 	var records []metadata.Record
@@ -102,10 +103,10 @@ func (m *Machine) allocateProducerIDs(r Request, req *kmsg.AllocateProducerIDsRe
 	next := m.image().NextProducerID()
 	switch {
 	case !ok || int64(b.Epoch) != req.BrokerEpoch:
-		_, err := m.carryOut(r, refuse(failure(req, kafka.StaleBrokerEpoch, "")))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.StaleBrokerEpoch, "")))
 		return err
 	case next > math.MaxInt64-producerIDBlock:
-		_, err := m.carryOut(r, refuse(failure(req, kafka.UnknownServerError, "")))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.UnknownServerError, "")))
 		return err
 	}
 	resp.ProducerIDStart, resp.ProducerIDLen = next, producerIDBlock

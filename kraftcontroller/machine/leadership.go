@@ -7,6 +7,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // claim begins an epoch as the active controller. All brokers count as just
@@ -73,7 +74,7 @@ func (m *Machine) renounce() {
 	m.active = false
 	for _, p := range m.purgatory.clear() {
 		if p.request.Body != nil {
-			m.respond(p.request.ID, failure(p.request.Body, kafka.NotController, notController))
+			m.respond(p.request.ID, refusal.Of(p.request.Body, kafka.NotController, notController))
 		}
 	}
 	m.log.revert()

@@ -9,6 +9,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kafka/refusal"
 )
 
 // registerBroker decides BrokerRegistration (62). A new incarnation gets the
@@ -127,7 +128,7 @@ func (m *Machine) unregisterBroker(r Request, req *kmsg.UnregisterBrokerRequest)
 	resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
 	b, ok := m.image().Broker(kafka.BrokerID(req.BrokerID))
 	if !ok {
-		_, err := m.carryOut(r, refuse(failure(req, kafka.BrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", req.BrokerID))))
+		_, err := m.carryOut(r, refuse(refusal.Of(req, kafka.BrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", req.BrokerID))))
 		return err
 	}
 	changes := m.walk(gone(b.ID))

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/refusal"
 )
 
 const (
@@ -55,12 +56,12 @@ func (m *Machine) request(r Request) error {
 		return fmt.Errorf("machine: request %d has no body", r.ID)
 	}
 	if !m.active {
-		m.respond(r.ID, failure(r.Body, kafka.NotController, notController))
+		m.respond(r.ID, refusal.Of(r.Body, kafka.NotController, notController))
 		return nil
 	}
 	decide := deciders[r.Body.Key()]
 	if decide == nil {
-		m.respond(r.ID, failure(r.Body, kafka.UnsupportedVersion, "The controller does not serve this request."))
+		m.respond(r.ID, refusal.Of(r.Body, kafka.UnsupportedVersion, "The controller does not serve this request."))
 		return nil
 	}
 	return decide(m, r)
