@@ -13,7 +13,10 @@ import (
 )
 
 // handleLeaderAndISR makes this broker lead and follow as the controller says.
-func (p *zkPlane) handleLeaderAndISR(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+func (p *zkPlane) handleLeaderAndISR(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	if err := p.awaitRegistration(ctx); err != nil {
+		return nil, err
+	}
 	req := r.Body.(*kmsg.LeaderAndISRRequest)
 	resp := req.ResponseKind().(*kmsg.LeaderAndISRResponse)
 	p.mu.Lock()

@@ -14,7 +14,10 @@ import (
 const epochDuringDelete kafka.LeaderEpoch = -2
 
 // handleStopReplica ends replicas, and forgets those to be deleted.
-func (p *zkPlane) handleStopReplica(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+func (p *zkPlane) handleStopReplica(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	if err := p.awaitRegistration(ctx); err != nil {
+		return nil, err
+	}
 	req := r.Body.(*kmsg.StopReplicaRequest)
 	resp := req.ResponseKind().(*kmsg.StopReplicaResponse)
 	p.mu.Lock()

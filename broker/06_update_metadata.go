@@ -18,7 +18,10 @@ const leaderDuringDelete = -2
 
 // handleUpdateMetadata merges the partitions that the controller sends into
 // the metadata, and replaces the live brokers by those it names.
-func (p *zkPlane) handleUpdateMetadata(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+func (p *zkPlane) handleUpdateMetadata(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	if err := p.awaitRegistration(ctx); err != nil {
+		return nil, err
+	}
 	req := r.Body.(*kmsg.UpdateMetadataRequest)
 	resp := req.ResponseKind().(*kmsg.UpdateMetadataResponse)
 	p.mu.Lock()

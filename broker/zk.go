@@ -61,6 +61,7 @@ type zkPlane struct {
 	b            *Broker
 	session      atomic.Pointer[zk.Session]
 	regEpoch     atomic.Int64
+	registered   chan struct{} // closed when the broker is registered for the first time
 	cluster      atomic.Pointer[string]
 	topicConfigs configCache
 	news         chan struct{} // capacity 1: a notification may have come; of the session
@@ -91,7 +92,7 @@ func ZooKeeper(cfg ZooKeeperConfig) Plane {
 	if cfg.ShutdownBackoff == 0 {
 		cfg.ShutdownBackoff = 5 * time.Second
 	}
-	p := &zkPlane{cfg: cfg, isr: newISRNotes()}
+	p := &zkPlane{cfg: cfg, isr: newISRNotes(), registered: make(chan struct{})}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
 	p.featureEpoch.Store(-1)
 	p.active.Store(int32(kafka.NoLeader))
@@ -259,7 +260,9 @@ func (p *zkPlane) claim(ctx context.Context, s *zk.Session) error {
 		if err != nil {
 			return err
 		}
-		p.regEpoch.Store(int64(epoch))
+		if p.regEpoch.Swap(int64(epoch)) == int64(kafka.NoBrokerEpoch) {
+			close(p.registered)
+		}
 		waited := p.b.cfg.Now().Sub(began)
 		p.b.log.Info("registered", "epoch", int64(epoch), "session", fmt.Sprintf("0x%x", uint64(s.ID())), "waited", waited)
 		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerRegistered, Broker: int32(reg.ID), N: int64(waited), Detail: "zk; n is the wait for the znode in ns"})
@@ -334,8 +337,32 @@ func (p *zkPlane) apis() []wire.API {
 	}...)
 }
 
+// awaitRegistration holds a request of a controller until the broker has an
+// epoch to judge it by, as Kafka's brokers do, which register before they handle
+// requests: one that a former broker of this id was meant to get must not be
+// obeyed, and one to this broker may be faster than the answer to its
+// registration. Where that takes too long the connection ends, and the
+// controller sends the request again.
+func (p *zkPlane) awaitRegistration(ctx context.Context) error {
+	select {
+	case <-p.registered:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.b.cfg.RequestTimeout)
+	defer cancel()
+	select {
+	case <-p.registered:
+		return nil
+	case <-p.b.done:
+		return errors.New("the broker has stopped before it was registered")
+	case <-ctx.Done():
+		return fmt.Errorf("the broker is not registered yet: %w", ctx.Err())
+	}
+}
+
 // fence checks what every request of a controller must pass, and remembers the
-// sender. The caller holds mu.
+// sender. The caller holds mu, after awaitRegistration.
 func (p *zkPlane) fence(controller int32, epoch int32, brokerEpoch int64) kafka.ErrorCode {
 	if brokerEpoch != int64(kafka.NoBrokerEpoch) && brokerEpoch < p.regEpoch.Load() {
 		return kafka.StaleBrokerEpoch

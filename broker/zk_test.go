@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/refusal"
 	"kbench/zkcontroller/zk"
 )
 
@@ -165,6 +167,50 @@ func TestRegistrationWaitsForPredecessor(t *testing.T) {
 	p := r.start(4, 0, nil)
 	if p.Epoch() <= first {
 		t.Errorf("broker epoch %d is not above that of the predecessor, %d", p.Epoch(), first)
+	}
+}
+
+// Before a broker is registered it obeys no controller: what was meant for its
+// predecessor is refused, and what is for itself waits for the registration.
+func TestControllerWaitsForRegistration(t *testing.T) {
+	r := newZKRig(t, 0)
+	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: time.Second, ConnectTimeout: deadline})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.EnsurePersistentPaths(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	former, err := old.RegisterBroker(context.Background(), zk.BrokerRegistration{ID: 4, Version: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Abandon()
+	p := startProcess(t, 4, 0, r.plane(), nil)
+	send := func(topic string, epoch kafka.BrokerEpoch) <-chan kafka.ErrorCode {
+		got := make(chan kafka.ErrorCode, 1)
+		go func() {
+			req := kmsg.NewPtrLeaderAndISRRequest()
+			req.Version, req.ControllerID, req.ControllerEpoch, req.BrokerEpoch = 7, 1, 1, int64(epoch)
+			ts := kmsg.NewLeaderAndISRRequestTopicState()
+			ts.Topic, ts.TopicID = topic, randomUUID()
+			part := kmsg.NewLeaderAndISRRequestTopicPartition()
+			part.Leader, part.Replicas, part.ISR = 4, []int32{4}, []int32{4}
+			ts.PartitionStates = append(ts.PartitionStates, part)
+			req.TopicStates = append(req.TopicStates, ts)
+			got <- kafka.ErrorCode(ask[*kmsg.LeaderAndISRResponse](t, p.addr(), req).ErrorCode)
+		}()
+		return got
+	}
+	stale, own := send("stale", former), send("own", math.MaxInt64)
+	if code := <-stale; code != kafka.StaleBrokerEpoch {
+		t.Errorf("LeaderAndIsr with the predecessor's epoch: %v", code)
+	}
+	if code := <-own; code != kafka.None || p.Epoch() <= former {
+		t.Errorf("LeaderAndIsr for this broker: %v, epoch %d", code, p.Epoch())
+	}
+	if n := p.Replicas().Replicas; n != 1 {
+		t.Errorf("%d replicas", n)
 	}
 }
 
@@ -397,5 +443,23 @@ func TestNotController(t *testing.T) {
 	resp := ask[*kmsg.CreateTopicsResponse](t, r.brokers[2].addr(), req)
 	if len(resp.Topics) != 1 || kafka.ErrorCode(resp.Topics[0].ErrorCode) != kafka.NotController {
 		t.Fatalf("got %+v", resp)
+	}
+}
+
+// Every request that a broker serves can be refused in a response of its own, in
+// every version that it serves: else a client would lose its connection where it
+// should be told why.
+func TestEveryRequestCanBeRefused(t *testing.T) {
+	zkRig, kraftRig := newZKRig(t, 1), newKRaftRig(t)
+	for name, p := range map[string]*process{"zk": zkRig.brokers[1], "kraft": kraftRig.start(1, nil)} {
+		for _, a := range p.APIs() {
+			for v := a.MinVersion; v <= a.MaxVersion; v++ {
+				req := kmsg.RequestForKey(a.Key)
+				req.SetVersion(v)
+				if refusal.Of(req, kafka.NotController, "why") == nil {
+					t.Errorf("%s: %s version %d", name, kmsg.NameForKey(a.Key), v)
+				}
+			}
+		}
 	}
 }
