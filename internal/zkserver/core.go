@@ -96,6 +96,8 @@ func (c *core) run() {
 		case toSync <- c.batch:
 			c.batch = &batch{}
 			c.publish()
+		case held := <-c.srv.freeze:
+			c.stand(held)
 		case <-c.srv.stop:
 			c.toSync <- c.batch // its loop takes batches until toSync is closed
 			return

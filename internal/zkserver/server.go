@@ -31,7 +31,8 @@ type Server struct {
 	closing bool
 	err     error // the fault that stopped the server
 
-	stop     chan struct{} // closed by Close or a fault
+	freeze   chan chan struct{} // of Freeze to the core
+	stop     chan struct{}      // closed by Close or a fault
 	stopOnce sync.Once
 	served   atomic.Bool
 	core1    sync.WaitGroup // core and sync goroutines
@@ -57,7 +58,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, start: cfg.Clock.Now(), queue: newQueue(),
-		conns: map[*conn]struct{}{}, stop: make(chan struct{}), done: make(chan struct{}),
+		conns: map[*conn]struct{}{}, freeze: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := s.recover(); err != nil {
 		return nil, err

@@ -416,3 +416,31 @@ func TestStartStopCycles(t *testing.T) {
 		}
 	}
 }
+
+// TestFreeze: a frozen server answers nothing and expires nobody; once it goes
+// on, it does both.
+func TestFreeze(t *testing.T) {
+	clock := newManualClock()
+	s := start(t, zkserver.Config{Clock: clock, MaxSessionTimeout: time.Hour})
+	c, other := connect(t, s, 5*time.Second), connect(t, s, time.Hour)
+	create(t, c, "/e", proto.Ephemeral)
+	thaw := s.Freeze()
+	clock.Advance(time.Minute)
+	answered := make(chan bool, 1)
+	go func() { answered <- exists(t, other, "/e") }()
+	select {
+	case <-answered:
+		t.Error("a frozen server answers")
+	case <-time.After(100 * time.Millisecond): // nothing can be seen to wait for
+	}
+	thaw()
+	thaw()
+	<-answered
+	if exists(t, other, "/e") {
+		t.Error("the session outlived its time-out")
+	}
+	s.Freeze()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
