@@ -23,8 +23,9 @@ const (
 	settleTimeout = 20 * time.Second
 	// salvageTimeout bounds the look at a cluster that is not whole any more.
 	salvageTimeout = 30 * time.Second
-	// createFloor is the slowest creation that is waited for, partitions/s.
-	createFloor = 200
+	// createFloor is the slowest creation that is waited for, partitions/s, and
+	// that of brokers that make a directory and files for each replica.
+	createFloor, createFloorReal = 200, 25
 )
 
 // cellRun is the life of one cell.
@@ -109,7 +110,7 @@ func (run *cellRun) up(ctx context.Context) error {
 	}
 	s := shapeOf(run.spec, clusterID(run.Spec.Seed, run.n))
 	if s.kafka != nil {
-		run.out.Notes = append(run.out.Notes, "the controllers are "+kafkaSoftware(run.spec)+", the brokers are kbench's; nodes/*/controller-*.properties is their configuration")
+		run.out.Notes = append(run.out.Notes, kafkaNote(run.spec))
 	}
 	members, err := layout(ctx, s, run.provider, st.servers)
 	if err != nil {
@@ -143,7 +144,11 @@ func clusterID(seed int64, n int) kafka.UUID {
 
 func (run *cellRun) populate(ctx context.Context) error {
 	n := run.out.Partitions
-	bound := time.Minute + time.Duration(n/createFloor)*time.Second
+	floor := createFloor
+	if run.spec.RealBrokers() {
+		floor = createFloorReal
+	}
+	bound := time.Minute + time.Duration(n/floor)*time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not within %s", bound))
 	defer cancel()
 	run.phase("populate")

@@ -33,6 +33,7 @@ type cluster struct {
 	severed  map[provider.Node]*severance
 	poor     []netfault.Fault       // of every node's network throughout
 	starts   map[kafka.BrokerID]int // how often a fault started the node again
+	unserved map[provider.Node]int  // starts left of nodes of real Kafka that a fault started and that did not serve yet
 	seen     []checker.Observation  // what brokers served at health gates
 }
 
@@ -42,6 +43,7 @@ type node struct {
 	addr   string
 	worker bool // a broker that hosts replicas
 	racer  bool // may be the active controller
+	kafka  bool // runs real Kafka
 	proc   provider.Node
 
 	voterAddr string // of the controller listener, where it is not addr
@@ -51,10 +53,11 @@ var errUnknownNode = errors.New("no such node in the cluster")
 
 // startCluster launches every member and does not wait for it. On an error
 // what was started is left to the provider's Close. Real Kafka comes first:
-// quorums side by side, since each formats its storage by a JVM of its own, and
-// candidates one after the other, lest their sessions expire as they start.
+// the nodes of KRaft side by side, since each formats its storage by a JVM of
+// its own, the brokers after the quorum; candidates of ZooKeeper mode one after
+// the other, lest their sessions expire as they start.
 func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
-	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, severed: map[provider.Node]*severance{}, starts: map[kafka.BrokerID]int{}}
+	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, severed: map[provider.Node]*severance{}, starts: map[kafka.BrokerID]int{}, unserved: map[provider.Node]int{}}
 	procs, err := launch(ctx, p, mode, members)
 	for i, m := range members {
 		for j, id := range m.ids {
@@ -78,20 +81,22 @@ func launch(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, memb
 		}
 		return nil
 	}
-	side, sideCtx := errgroup.WithContext(ctx)
-	for i, m := range members {
-		switch {
-		case m.kafka == nil:
-		case mode == nodeconfig.ModeKRaft:
-			side.Go(func() error { return start(sideCtx, i, m.launchKafka) })
-		default:
-			if err := start(ctx, i, m.launchKafka); err != nil {
-				return procs, err
+	for _, workers := range []bool{false, true} {
+		side, sideCtx := errgroup.WithContext(ctx)
+		for i, m := range members {
+			switch {
+			case m.kafka == nil || m.worker != workers:
+			case mode == nodeconfig.ModeKRaft:
+				side.Go(func() error { return start(sideCtx, i, m.launchKafka) })
+			default:
+				if err := start(ctx, i, m.launchKafka); err != nil {
+					return procs, err
+				}
 			}
 		}
-	}
-	if err := side.Wait(); err != nil {
-		return procs, err
+		if err := side.Wait(); err != nil {
+			return procs, err
+		}
 	}
 	for i, m := range members {
 		if m.kafka == nil {
@@ -126,7 +131,7 @@ func (c *cluster) close() {
 }
 
 func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
-	n := &node{id: id, worker: m.worker, racer: !m.worker, proc: proc}
+	n := &node{id: id, worker: m.worker, racer: !m.worker, kafka: m.kafka != nil, proc: proc}
 	if m.cfg.Role == nodeconfig.RoleController {
 		n.addr = m.cfg.Quorum.AddrOf(id)
 		return n
@@ -239,6 +244,31 @@ func (c *cluster) started(n *node) {
 			c.starts[other.id]++
 		}
 	}
+	if n.kafka {
+		c.unserved[n.proc] = candidateStarts - 1
+	}
+}
+
+// revive starts a node of real Kafka again that a fault had started and that
+// exited before it served, as it does where its ZooKeeper session expires while
+// the JVM begins. It reports false for one that has no such reason or no start
+// left.
+func (c *cluster) revive(ctx context.Context, proc provider.Node) (bool, error) {
+	c.mu.Lock()
+	left := c.unserved[proc]
+	c.unserved[proc] = max(0, left-1)
+	c.mu.Unlock()
+	if left == 0 {
+		return false, nil
+	}
+	return true, proc.Start(ctx)
+}
+
+// served forgets that nodes did not serve yet.
+func (c *cluster) served() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.unserved)
 }
 
 // maxObservations bounds what is kept of all health gates of a cell.

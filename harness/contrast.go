@@ -9,15 +9,21 @@ import (
 )
 
 // contrasts is the table of what differs between the targets of a run beside
-// what is measured, from the cells as they were run. Rows that are equal for
-// all targets are left out, so that a run of one target has none.
+// what is measured, from the cells as they were run; a variant is in it where
+// it differs from its target. Rows that are equal for all are left out, so that
+// a run of one target has none.
 func contrasts(matrix []spec.Cell, cells []results.Cell) []results.Contrast {
 	var out []results.Contrast
 	for _, row := range contrastRows {
 		values := map[string]string{}
 		for _, c := range matrix {
-			if _, done := values[string(c.Target)]; !done {
-				values[string(c.Target)] = row.value(c, storeOf(c, cells))
+			value := row.value(c, storeOf(c, cells))
+			of, done := values[string(c.Target)]
+			switch {
+			case !done:
+				values[string(c.Target)] = value
+			case value != of && c.Variant != spec.BaseVariant:
+				values[results.ContrastKey(string(c.Target), c.Variant)] = value
 			}
 		}
 		if !allEqual(values) {
@@ -77,6 +83,8 @@ func words(s string) func(spec.Config) string { return func(spec.Config) string 
 var contrastRows = []contrastRow{
 	{"software of the controllers", func(c spec.Cell, _ string) string { return kafkaSoftware(c) }},
 	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
+	{"brokers", func(c spec.Cell, _ string) string { return brokerSoftware(c) }},
+	{"server.properties of the brokers", func(c spec.Cell, _ string) string { return brokerSettings(c) }},
 	{"warm-up", func(c spec.Cell, _ string) string { return kafkaWarmUp(c) }},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
 	{"controllers", byTarget(

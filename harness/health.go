@@ -19,11 +19,22 @@ import (
 func (c *cluster) WaitHealthy(ctx context.Context) error {
 	return poll(ctx, "the cluster is healthy", func(ctx context.Context) error {
 		for _, proc := range append(c.processes(), c.store.nodes...) {
-			if !proc.Running() {
+			if proc.Running() {
+				continue
+			}
+			switch revived, err := c.revive(ctx, proc); {
+			case err != nil:
+				return err
+			case revived:
+				return fmt.Errorf("%s exited before it served and is started again", proc.Name())
+			default:
 				return final{fmt.Errorf("%s has exited, and no fault of this run had ended it; the end of nodes/*/%s.log may say why", proc.Name(), proc.Name())}
 			}
 		}
 		_, err := c.inspect(ctx)
+		if err == nil {
+			c.served()
+		}
 		return err
 	})
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,18 @@ import (
 	"kbench/kafka/wire"
 )
 
-// kafkaShape is what the controllers of real Kafka have beside the shape that
-// they share with kbench's.
+// kafkaShape is what the nodes of real Kafka have beside the shape that they
+// share with kbench's.
 type kafkaShape struct {
-	version    string
-	properties apache.Properties // what the spec adds
-	heap       string
-	jvm        []string
+	version     string
+	brokers     bool              // the brokers are Kafka's too
+	properties  apache.Properties // what the spec adds, by who gets it
+	ofBroker    apache.Properties
+	ofControl   apache.Properties
+	heap        string
+	jvm         []string
+	replicaLag  time.Duration // replica.lag.time.max.ms
+	shutBackoff time.Duration // controlled.shutdown.retry.backoff.ms, ZooKeeper mode
 }
 
 // kafkaShapeOf is nil where the controllers are kbench's.
@@ -30,19 +36,35 @@ func kafkaShapeOf(c spec.Cell) *kafkaShape {
 		return nil
 	}
 	// The spec was judged: its text is what Parse reads.
-	more, _ := apache.Parse(c.Config.Kafka.Properties)
+	parse := func(text string) apache.Properties { p, _ := apache.Parse(text); return p }
+	k := c.Config.Kafka
 	return &kafkaShape{
-		version: version, properties: more,
-		heap: c.Config.Kafka.Heap, jvm: strings.Fields(c.Config.Kafka.JVM),
+		version: version, brokers: c.RealBrokers(), properties: parse(k.Properties),
+		ofBroker: parse(k.BrokerProperties), ofControl: parse(k.ControllerProperties),
+		heap: k.Heap, jvm: strings.Fields(k.JVM),
+		replicaLag: c.Config.Broker.ReplicaLagMax, shutBackoff: c.Config.Broker.ShutdownBackoff,
 	}
 }
 
-// kafkaNode is the controller m as a process of real Kafka.
+// real reports whether a member runs real Kafka.
+func (s shape) real(m member) bool { return s.kafka != nil && (s.kafka.brokers || !m.worker) }
+
+// kafkaNode is the member m as a process of real Kafka.
 func (s shape) kafkaNode(m member) *provider.Kafka {
 	return &provider.Kafka{
-		Name: m.cfg.Name, Version: s.kafka.version, Properties: s.kafkaProperties(m).With(s.kafka.properties),
+		Name: m.cfg.Name, Version: s.kafka.version, Properties: s.kafkaFile(m),
 		ClusterID: s.storageID(), Heap: s.kafka.heap, JVM: s.kafka.jvm,
 	}
+}
+
+// kafkaFile is the server.properties of a member: what makes it equal to
+// kbench's, then what the spec adds.
+func (s shape) kafkaFile(m member) apache.Properties {
+	more := s.kafka.ofControl
+	if m.worker {
+		more = s.kafka.ofBroker
+	}
+	return s.kafkaProperties(m).With(s.kafka.properties).With(more)
 }
 
 // storageID is what storage is formatted with: ZooKeeper mode formats none.
@@ -53,7 +75,7 @@ func (s shape) storageID() string {
 	return s.clusterID.String()
 }
 
-// kafkaProperties are those that make a real controller equal to kbench's.
+// kafkaProperties are those that make a real node equal to kbench's.
 func (s shape) kafkaProperties(m member) apache.Properties {
 	if s.mode == nodeconfig.ModeZK {
 		c := apache.Candidate{
@@ -63,15 +85,23 @@ func (s shape) kafkaProperties(m member) apache.Properties {
 		if len(m.cfg.Brokers) > 0 {
 			c.Host, c.Port = m.cfg.Brokers[0].Host, m.cfg.Brokers[0].Port
 		}
+		if m.worker {
+			c.ReplicaLagMax, c.ShutdownBackoff = s.kafka.replicaLag, s.kafka.shutBackoff
+		}
 		return c.Properties()
 	}
-	return apache.Controller{
+	q := apache.Quorum{
 		ID: int32(m.ids[0]), Voters: m.cfg.Quorum.Voters,
 		FetchTimeout: s.timers.FetchTimeout.D(), ElectionTimeout: s.timers.ElectionTimeout.D(),
 		ElectionBackoffMax: s.timers.ElectionBackoffMax.D(),
 		BrokerSession:      s.timers.BrokerSession.D(), BrokerHeartbeat: s.timers.BrokerHeartbeat.D(),
 		AppendLinger: s.tuning.AppendLinger.D(), NoOpInterval: s.tuning.NoOpInterval.D(),
-	}.Properties()
+	}
+	if !m.worker {
+		return apache.Controller{Quorum: q}.Properties()
+	}
+	b := m.cfg.Brokers[0]
+	return apache.Broker{Quorum: q, Host: b.Host, Port: b.Port, ReplicaLagMax: s.kafka.replicaLag}.Properties()
 }
 
 // kafkaSettings says for reports how a cell's controllers are configured: what
@@ -81,19 +111,39 @@ func kafkaSettings(c spec.Cell) string {
 	if s.kafka == nil {
 		return "none: the settings of this cell say all"
 	}
-	m := member{ids: []kafka.BrokerID{firstControllerID}}
-	var out apache.Properties
-	for _, p := range s.kafkaProperties(m).With(s.kafka.properties) {
-		if !named[p.Key] {
-			out = append(out, p)
-		}
+	m := member{ids: []kafka.BrokerID{firstControllerID}, worker: s.colocated}
+	if s.colocated {
+		m.cfg.Brokers = []nodeconfig.Broker{{}}
+		m.cfg.Quorum.Voters = []nodeconfig.Voter{{ID: firstControllerID}}
 	}
-	return out.String()
+	return unnamed(s.kafkaFile(m))
+}
+
+// brokerSettings says the same of a cell's brokers.
+func brokerSettings(c spec.Cell) string {
+	s := shapeOf(c, [16]byte{})
+	if s.kafka == nil || !s.kafka.brokers {
+		return "none: the brokers are kbench's"
+	}
+	return unnamed(s.kafkaFile(member{ids: []kafka.BrokerID{1}, worker: true, cfg: nodeconfig.Config{Brokers: []nodeconfig.Broker{{}}}}))
+}
+
+// unnamed are the properties but for those that name and place a node.
+func unnamed(p apache.Properties) string {
+	return slices.DeleteFunc(slices.Clone(p), func(one provider.Property) bool { return named[one.Key] }).String()
 }
 
 // named are the properties that name and place a node.
 var named = map[string]bool{
 	"broker.id": true, "node.id": true, "listeners": true, "zookeeper.connect": true, "controller.quorum.voters": true,
+}
+
+// brokerSoftware says for reports what the brokers of a cell are.
+func brokerSoftware(c spec.Cell) string {
+	if c.RealBrokers() {
+		return "those of Apache Kafka " + c.Target.Kafka() + ", which keep logs for their replicas"
+	}
+	return "kbench's metadata-plane brokers, which keep no user data"
 }
 
 // kafkaSoftware says for reports what the controllers of a cell are.
@@ -109,11 +159,21 @@ func kafkaSoftware(c spec.Cell) string {
 	return text
 }
 
+// kafkaNote tells in a cell what of it is real Kafka.
+func kafkaNote(c spec.Cell) string {
+	if c.RealBrokers() {
+		return "controllers and brokers are " + kafkaSoftware(c) + "; nodes/*/*.properties is their configuration"
+	}
+	return "the controllers are " + kafkaSoftware(c) + ", the brokers are kbench's; nodes/*/controller-*.properties is their configuration"
+}
+
 // kafkaWarmUp says for reports what warms the JVMs.
 func kafkaWarmUp(c spec.Cell) string {
 	switch {
 	case c.Target.Kafka() == "":
 		return "none: compiled ahead"
+	case c.Target.InZooKeeper() && c.RealBrokers():
+		return fmt.Sprintf("the partitions are created, each broker is the controller once, %d brokers leave and come back", warmShutdowns)
 	case c.Target.InZooKeeper():
 		return fmt.Sprintf("the partitions are created, each candidate is the controller once, %d brokers leave and come back", warmShutdowns)
 	}
@@ -121,7 +181,8 @@ func kafkaWarmUp(c spec.Cell) string {
 }
 
 const (
-	// candidateStarts bounds how often a candidate is started until it serves.
+	// candidateStarts bounds how often a node of real Kafka is started until it
+	// serves.
 	candidateStarts = 5
 	// kafkaLooks is the pause between two looks whether it does.
 	kafkaLooks = 50 * time.Millisecond

@@ -36,7 +36,7 @@ type member struct {
 	cfg    nodeconfig.Config
 	ids    []kafka.BrokerID // the brokers or the one controller it holds
 	worker bool             // it holds brokers that host replicas
-	kafka  *provider.Kafka  // a controller of real Kafka, which runs in place of cfg
+	kafka  *provider.Kafka  // a node of real Kafka, which runs in place of cfg
 }
 
 // layout names and numbers the nodes of s and reserves their addresses.
@@ -68,7 +68,7 @@ func layout(ctx context.Context, s shape, p provider.Provider, store []string) (
 		} else {
 			cfg.Quorum.Voters = voters
 		}
-		if s.kafka != nil && !all[i].worker {
+		if s.real(all[i]) {
 			all[i].kafka = s.kafkaNode(all[i])
 		}
 	}

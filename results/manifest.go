@@ -92,7 +92,18 @@ type Check struct {
 // Contrast is one thing that differs between the sides of the run.
 type Contrast struct {
 	What   string            `json:"what"`
-	Values map[string]string `json:"values"` // by target
+	Values map[string]string `json:"values"` // by target, and by ContrastKey where a variant differs from its target
+}
+
+// ContrastKey names a variant of a target in a Contrast.
+func ContrastKey(target, variant string) string { return target + "." + variant }
+
+// Of gives the words for a cell.
+func (c Contrast) Of(cell Cell) string {
+	if v, ok := c.Values[ContrastKey(cell.Target, cell.Variant)]; ok {
+		return v
+	}
+	return c.Values[cell.Target]
 }
 
 // Outcome is what became of a threshold in one cell.

@@ -21,8 +21,8 @@ var listings = []struct {
 	{"targets", func(w io.Writer) {
 		rows(w, "zk", "our ZooKeeper-style controller: election by an ephemeral znode, state in ZooKeeper, changes pushed to brokers")
 		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
-		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers; kafka-zk@VERSION for another")
-		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers; kafka-kraft@VERSION for another")
+		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers, or over its own (kafka.brokers: real); kafka-zk@VERSION for another")
+		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers, or over its own (kafka.brokers: real); kafka-kraft@VERSION for another")
 	}},
 	{"workloads", func(w io.Writer) {
 		for _, k := range workloads.All() {

@@ -43,11 +43,11 @@ func TestKafka(t *testing.T) {
 	}
 	n, err := p.Kafka(ctx, provider.Kafka{
 		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m",
-		Properties: kafka.Controller{
+		Properties: kafka.Controller{Quorum: kafka.Quorum{
 			ID: 1001, Voters: []nodeconfig.Voter{{ID: 1001, Host: host, Port: ports[0]}},
 			FetchTimeout: time.Second, ElectionTimeout: 500 * time.Millisecond, ElectionBackoffMax: time.Second,
 			BrokerSession: 9 * time.Second, BrokerHeartbeat: 2 * time.Second,
-		}.Properties(),
+		}}.Properties(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,15 +18,18 @@ const Listener = "PLAINTEXT"
 // controllerListener is the name of a KRaft controller's listener.
 const controllerListener = "CONTROLLER"
 
-// Candidate is the configuration of a broker of ZooKeeper mode that is there to
-// be the controller. Zero durations leave Kafka's default.
+// Candidate is the configuration of a broker of ZooKeeper mode: one that is
+// there to be the controller alone, or one that hosts replicas too. Zero
+// durations leave Kafka's default.
 type Candidate struct {
-	ID             int32
-	Host           string
-	Port           uint16
-	Servers        []string      // of ZooKeeper, host:port
-	SessionTimeout time.Duration // zookeeper.session.timeout.ms
-	MaxInFlight    int           // zookeeper.max.in.flight.requests; 0 leaves Kafka's default
+	ID              int32
+	Host            string
+	Port            uint16
+	Servers         []string      // of ZooKeeper, host:port
+	SessionTimeout  time.Duration // zookeeper.session.timeout.ms
+	MaxInFlight     int           // zookeeper.max.in.flight.requests; 0 leaves Kafka's default
+	ReplicaLagMax   time.Duration // replica.lag.time.max.ms
+	ShutdownBackoff time.Duration // controlled.shutdown.retry.backoff.ms
 }
 
 // Properties is the candidate's server.properties without log.dirs.
@@ -43,55 +46,90 @@ func (c Candidate) Properties() Properties {
 	if c.MaxInFlight > 0 {
 		p = append(p, provider.Property{Key: "zookeeper.max.in.flight.requests", Value: strconv.Itoa(c.MaxInFlight)})
 	}
+	p = p.millis("replica.lag.time.max.ms", c.ReplicaLagMax)
+	p = p.millis("controlled.shutdown.retry.backoff.ms", c.ShutdownBackoff)
 	return append(p, quiet...)
 }
 
-// Controller is the configuration of a voter of a KRaft quorum. Zero durations
-// leave Kafka's default, but for those where zero is a value.
-type Controller struct {
+// Quorum is what every node of a KRaft cluster is told. Zero durations leave
+// Kafka's default, but for those where zero is a value.
+type Quorum struct {
 	ID                 int32
-	Voters             []nodeconfig.Voter // this one among them
-	FetchTimeout       time.Duration      // controller.quorum.fetch.timeout.ms
-	ElectionTimeout    time.Duration      // controller.quorum.election.timeout.ms
-	ElectionBackoffMax time.Duration      // controller.quorum.election.backoff.max.ms, 0 too
-	BrokerSession      time.Duration      // broker.session.timeout.ms
-	BrokerHeartbeat    time.Duration      // broker.heartbeat.interval.ms
-	AppendLinger       time.Duration      // controller.quorum.append.linger.ms, 0 too
-	NoOpInterval       time.Duration      // metadata.max.idle.interval.ms, 0 too: none are written
+	Voters             []nodeconfig.Voter
+	FetchTimeout       time.Duration // controller.quorum.fetch.timeout.ms
+	ElectionTimeout    time.Duration // controller.quorum.election.timeout.ms
+	ElectionBackoffMax time.Duration // controller.quorum.election.backoff.max.ms, 0 too
+	BrokerSession      time.Duration // broker.session.timeout.ms
+	BrokerHeartbeat    time.Duration // broker.heartbeat.interval.ms
+	AppendLinger       time.Duration // controller.quorum.append.linger.ms, 0 too
+	NoOpInterval       time.Duration // metadata.max.idle.interval.ms, 0 too: none are written
 }
+
+// Controller is the configuration of a voter: its ID is among the Voters.
+type Controller struct{ Quorum }
 
 // Properties is the controller's server.properties without log.dirs.
 func (c Controller) Properties() Properties {
-	var voters []string
-	var self string
-	for _, v := range c.Voters {
-		voters = append(voters, fmt.Sprintf("%d@%s", v.ID, v.Addr()))
-		if int32(v.ID) == c.ID {
-			self = address(v.Host, v.Port)
+	return c.properties("controller", controllerListener+"://"+c.self())
+}
+
+// Broker is the configuration of a broker of a KRaft cluster, and of a voter
+// too where its ID is among the Voters.
+type Broker struct {
+	Quorum
+	Host          string
+	Port          uint16
+	ReplicaLagMax time.Duration // replica.lag.time.max.ms
+}
+
+// Properties is the broker's server.properties without log.dirs.
+func (b Broker) Properties() Properties {
+	roles, listeners := "broker", Listener+"://"+address(b.Host, b.Port)
+	if self := b.self(); self != "" {
+		roles, listeners = "broker,controller", listeners+","+controllerListener+"://"+self
+	}
+	p := b.properties(roles, listeners)
+	p = append(p, provider.Property{Key: "inter.broker.listener.name", Value: Listener})
+	return p.millis("replica.lag.time.max.ms", b.ReplicaLagMax)
+}
+
+// self is where the node listens as a voter, "" where it is none.
+func (q Quorum) self() string {
+	for _, v := range q.Voters {
+		if int32(v.ID) == q.ID {
+			return address(v.Host, v.Port)
 		}
 	}
+	return ""
+}
+
+func (q Quorum) properties(roles, listeners string) Properties {
+	var voters []string
+	for _, v := range q.Voters {
+		voters = append(voters, fmt.Sprintf("%d@%s", v.ID, v.Addr()))
+	}
 	p := Properties{
-		{Key: "process.roles", Value: "controller"},
-		{Key: "node.id", Value: strconv.Itoa(int(c.ID))},
-		{Key: "listeners", Value: controllerListener + "://" + self},
+		{Key: "process.roles", Value: roles},
+		{Key: "node.id", Value: strconv.Itoa(int(q.ID))},
+		{Key: "listeners", Value: listeners},
 		{Key: "controller.listener.names", Value: controllerListener},
 		{Key: "listener.security.protocol.map", Value: controllerListener + ":PLAINTEXT," + Listener + ":PLAINTEXT"},
 		{Key: "controller.quorum.voters", Value: strings.Join(voters, ",")},
 	}
-	p = p.millis("controller.quorum.fetch.timeout.ms", c.FetchTimeout)
-	p = p.millis("controller.quorum.election.timeout.ms", c.ElectionTimeout)
-	p = p.millis("broker.session.timeout.ms", c.BrokerSession)
-	p = p.millis("broker.heartbeat.interval.ms", c.BrokerHeartbeat)
+	p = p.millis("controller.quorum.fetch.timeout.ms", q.FetchTimeout)
+	p = p.millis("controller.quorum.election.timeout.ms", q.ElectionTimeout)
+	p = p.millis("broker.session.timeout.ms", q.BrokerSession)
+	p = p.millis("broker.heartbeat.interval.ms", q.BrokerHeartbeat)
 	p = append(p,
-		provider.Property{Key: "controller.quorum.election.backoff.max.ms", Value: millis(c.ElectionBackoffMax)},
-		provider.Property{Key: "controller.quorum.append.linger.ms", Value: millis(c.AppendLinger)},
-		provider.Property{Key: "metadata.max.idle.interval.ms", Value: millis(c.NoOpInterval)},
+		provider.Property{Key: "controller.quorum.election.backoff.max.ms", Value: millis(q.ElectionBackoffMax)},
+		provider.Property{Key: "controller.quorum.append.linger.ms", Value: millis(q.AppendLinger)},
+		provider.Property{Key: "metadata.max.idle.interval.ms", Value: millis(q.NoOpInterval)},
 	)
 	return append(p, quiet...)
 }
 
-// quiet keeps a controller from moving leaders or making topics by itself in
-// the midst of a measurement. kbench's controllers do neither.
+// quiet keeps a node from moving leaders or making topics by itself in the midst
+// of a measurement. kbench's do neither.
 var quiet = Properties{
 	{Key: "auto.leader.rebalance.enable", Value: "false"},
 	{Key: "auto.create.topics.enable", Value: "false"},

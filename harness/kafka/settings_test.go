@@ -20,12 +20,12 @@ func TestProperties(t *testing.T) {
 			ID: 1001, Host: "127.0.0.1", Port: 16001, Servers: []string{"127.0.0.1:2181", "127.0.0.1:2182"},
 			SessionTimeout: 2 * time.Second, MaxInFlight: 10,
 		}.Properties()},
-		{"controller", Controller{
-			ID:           1002,
-			Voters:       []nodeconfig.Voter{{ID: 1001, Host: "127.0.0.1", Port: 16001}, {ID: 1002, Host: "127.0.0.1", Port: 16002}},
-			FetchTimeout: 2 * time.Second, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
-			BrokerSession: 2 * time.Second, BrokerHeartbeat: 500 * time.Millisecond,
-			AppendLinger: 0, NoOpInterval: 500 * time.Millisecond,
+		{"controller", Controller{quorumOf(1002)}.Properties()},
+		{"broker", Broker{Quorum: quorumOf(1), Host: "127.0.0.1", Port: 16011, ReplicaLagMax: 30 * time.Second}.Properties()},
+		{"combined", Broker{Quorum: quorumOf(1001), Host: "127.0.0.1", Port: 16011}.Properties()},
+		{"zkbroker", Candidate{
+			ID: 1, Host: "127.0.0.1", Port: 16011, Servers: []string{"127.0.0.1:2181"},
+			ReplicaLagMax: 30 * time.Second, ShutdownBackoff: 5 * time.Second,
 		}.Properties()},
 	} {
 		name := filepath.Join("testdata", c.name+".properties")
@@ -36,6 +36,16 @@ func TestProperties(t *testing.T) {
 		if string(want) != c.got.File() {
 			t.Errorf("%s: want\n%s\ngot\n%s", name, want, c.got.File())
 		}
+	}
+}
+
+func quorumOf(id int32) Quorum {
+	return Quorum{
+		ID:           id,
+		Voters:       []nodeconfig.Voter{{ID: 1001, Host: "127.0.0.1", Port: 16001}, {ID: 1002, Host: "127.0.0.1", Port: 16002}},
+		FetchTimeout: 2 * time.Second, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
+		BrokerSession: 2 * time.Second, BrokerHeartbeat: 500 * time.Millisecond,
+		AppendLinger: 0, NoOpInterval: 500 * time.Millisecond,
 	}
 }
 

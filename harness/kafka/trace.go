@@ -36,6 +36,12 @@ var lines = []line{
 	{"QuorumState", regexp.MustCompile(`Completed transition to Leader\(.*?\bepoch=(\d+)`), trace.ControllerElected},
 	{"QuorumController", regexp.MustCompile(`Becoming the active controller at epoch (\d+), `), trace.ControllerLoaded},
 	{"QuorumController", regexp.MustCompile(`Performing controller activation`), trace.ControllerActive},
+	// Brokers. One follows a controller from its first UpdateMetadata on, or
+	// from the first fetch of the metadata log that the leader answers.
+	{"logger", regexp.MustCompile(`metadata cache in response to UpdateMetadata request sent by controller \d+ epoch (\d+) `), trace.BrokerControllerEpoch},
+	{"QuorumState", regexp.MustCompile(`Completed transition to FollowerState\(.*?\bepoch=(\d+)`), trace.BrokerControllerEpoch},
+	{"KafkaServer", regexp.MustCompile(`Controlled shutdown request returned successfully`), trace.ShutdownGranted},
+	{"BrokerLifecycleManager", regexp.MustCompile(`The controller has asked us to exit controlled shutdown`), trace.ShutdownGranted},
 	{"ReplicationControlManager", regexp.MustCompile(`Fencing broker (\d+) at epoch \d+ because its session has timed out`), trace.BrokerFenced},
 }
 
@@ -45,7 +51,8 @@ var lines = []line{
 // the middle, since the node was killed, is left out.
 func WriteTrace(w io.Writer, node string, log io.Reader, offset time.Duration) error {
 	enc := json.NewEncoder(w)
-	epoch := int64(0)
+	epoch, followed := int64(0), int64(-1)
+	broker := brokerOf(node)
 	r := bufio.NewReader(log)
 	for {
 		text, err := r.ReadString('\n')
@@ -57,6 +64,11 @@ func WriteTrace(w io.Writer, node string, log io.Reader, offset time.Duration) e
 		}
 		for _, e := range parse(strings.TrimRight(text, "\r\n"), offset) {
 			switch {
+			case e.Kind == trace.BrokerControllerEpoch || e.Kind == trace.ShutdownGranted:
+				if broker == 0 || e.Kind == trace.BrokerControllerEpoch && e.Epoch <= followed {
+					continue // a controller, or an epoch that was told
+				}
+				e.Broker, followed = broker, max(followed, e.Epoch)
 			case e.Kind == trace.ControllerElected:
 				epoch = e.Epoch
 			case e.Epoch == 0 && e.Broker == 0:
@@ -68,6 +80,16 @@ func WriteTrace(w io.Writer, node string, log io.Reader, offset time.Duration) e
 			}
 		}
 	}
+}
+
+// brokerOf is the id of the broker that a node is, 0 for a controller.
+func brokerOf(node string) int32 {
+	id, _ := strings.CutPrefix(node, "broker-")
+	n, err := strconv.ParseInt(id, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
 }
 
 // parse gives what a line tells: "TIME NANOS LEVEL CLASS TEXT".

@@ -33,7 +33,7 @@ func (s *Spec) Cells() []Cell {
 	for point := range s.points() {
 		for _, v := range append([]Variant{{Name: BaseVariant}}, s.Variants...) {
 			for _, t := range s.Targets {
-				if v.Name == BaseVariant || v.actsOn(t) {
+				if v.Name == BaseVariant || v.actsOn(t) && v.isAt(point) {
 					cells = append(cells, s.cell(t, v, point))
 				}
 			}
@@ -70,10 +70,22 @@ func (v Variant) actsOn(t Target) bool {
 	})
 }
 
+// isAt reports whether the variant is measured at a point of the sweep.
+func (v Variant) isAt(point []assigned) bool {
+	for _, only := range v.Only {
+		if !slices.ContainsFunc(point, func(a assigned) bool {
+			return a.Path == only.Path && slices.Contains(only.Values, a.Value)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	c := Cell{
 		Target: t, Variant: v.Name, Point: plain(point),
-		Config: resolve(slices.Concat(s.base, v.set, point)),
+		Config: resolve(slices.Concat(s.base, v.set, point)).asRun(t),
 	}
 	for _, w := range s.Workloads {
 		c.Workloads = append(c.Workloads, w.in(c.Config.Cluster))

@@ -26,6 +26,7 @@ func (d *decoder) settle() {
 	}
 	d.checkDoubles()
 	d.checkWorkloadDoubles()
+	d.fitOnly()
 	d.checkVariants()
 	d.checkThresholds()
 	if n := d.countCells(); n > maxCells {
@@ -34,7 +35,9 @@ func (d *decoder) settle() {
 	}
 	for point := range s.points() {
 		for _, v := range append([]Variant{{Name: BaseVariant}}, s.Variants...) {
-			d.checkCell(v.Name, slices.Concat(s.base, v.set, point))
+			if v.isAt(point) {
+				d.checkCell(v.Name, slices.Concat(s.base, v.set, point))
+			}
 		}
 	}
 }
@@ -108,6 +111,38 @@ func (d *decoder) checkVariants() {
 			}
 		}
 	}
+}
+
+// fitOnly fits the bounds of variants to the axes of the sweep. An axis of the
+// command line may be a part of the spec's, and a variant that has no point left
+// is not measured; any other bound that is no point of the sweep is a fault.
+func (d *decoder) fitOnly() {
+	var kept []Variant
+	for i, v := range d.spec.Variants {
+		left := true
+		for j, only := range v.Only {
+			at := slices.IndexFunc(d.spec.Sweep, func(a Axis) bool { return a.Path == only.Path })
+			if at < 0 {
+				d.fault(only.at, fmt.Sprintf("variants[%d].only", i), only.Path+" is not swept", "name an axis of the sweep, or take it out")
+				continue
+			}
+			axis := d.spec.Sweep[at]
+			var values []string
+			for _, value := range only.Values {
+				switch {
+				case slices.Contains(axis.Values, value):
+					values = append(values, value)
+				case axis.at.Line > 0:
+					d.fault(only.at, fmt.Sprintf("variants[%d].only", i), fmt.Sprintf("%s is no value of the axis %s", value, only.Path), "write some of "+strings.Join(axis.Values, ", "))
+				}
+			}
+			v.Only[j].Values, left = values, left && len(values) > 0
+		}
+		if left || len(d.faults) > 0 {
+			kept = append(kept, v)
+		}
+	}
+	d.spec.Variants = kept
 }
 
 func (d *decoder) checkThresholds() {

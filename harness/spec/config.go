@@ -110,12 +110,17 @@ const (
 	BrokersReal Brokers = "real"
 )
 
-// KafkaTuning is what can be tuned on controllers of real Kafka.
+// KafkaTuning is what can be tuned on nodes of real Kafka.
 type KafkaTuning struct {
 	Brokers    Brokers
-	Properties string // more of server.properties: key=value; key=value
-	Heap       string // of each JVM, such as 1g
-	JVM        string // more flags of the JVM, apart by spaces
+	Properties string // more of every node's server.properties: key=value; key=value
+	// More of server.properties of brokers and of controllers alone, after
+	// Properties. A candidate of ZooKeeper mode is a controller here, unless the
+	// brokers are real: then every broker is a candidate, and is a broker.
+	BrokerProperties     string `json:",omitempty"`
+	ControllerProperties string `json:",omitempty"`
+	Heap                 string // of each JVM, such as 1g
+	JVM                  string // more flags of the JVM, apart by spaces
 }
 
 // defaultConfig is what a spec that says nothing gets: three of everything and

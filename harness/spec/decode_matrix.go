@@ -94,18 +94,21 @@ func (d *decoder) settingValue(s param[Config], n *node) (string, bool) {
 	return s.get(&c), true
 }
 
-func (d *decoder) sweep(n *node) {
-	if !d.isKind(n, "sweep", nodeMapping, "write {partitions: [1k, 10k, 100k]}") {
-		return
+func (d *decoder) sweep(n *node) { d.spec.Sweep = d.axes(n, "sweep") }
+
+// axes reads a mapping of settings to lists of values.
+func (d *decoder) axes(n *node, section string) (out []Axis) {
+	if !d.isKind(n, section, nodeMapping, "write {partitions: [1k, 10k, 100k]}") {
+		return nil
 	}
-	for _, f := range d.fields(n, "sweep", nil) {
-		path := join("sweep", f.key)
+	for _, f := range d.fields(n, section, nil) {
+		path := join(section, f.key)
 		s, ok := settingAt(f.key)
 		if !ok {
 			d.fault(f.at, path, "unknown setting", cureSetting(f.key))
 			continue
 		}
-		if slices.ContainsFunc(d.spec.Sweep, func(a Axis) bool { return a.Path == s.path }) {
+		if slices.ContainsFunc(out, func(a Axis) bool { return a.Path == s.path }) {
 			d.fault(f.at, path, s.path+" is swept twice", "keep one axis")
 			continue
 		}
@@ -123,9 +126,10 @@ func (d *decoder) sweep(n *node) {
 			}
 		}
 		if len(axis.Values) > 0 {
-			d.spec.Sweep = append(d.spec.Sweep, axis)
+			out = append(out, axis)
 		}
 	}
+	return out
 }
 
 func (d *decoder) variants(n *node) {
@@ -135,11 +139,14 @@ func (d *decoder) variants(n *node) {
 			continue
 		}
 		v := Variant{at: item.at}
-		for _, f := range d.fields(item, path, []string{"name", "set"}) {
-			if f.key == "name" {
+		for _, f := range d.fields(item, path, []string{"name", "set", "only"}) {
+			switch f.key {
+			case "name":
 				v.Name = d.variantName(f.val, join(path, "name"))
-			} else {
+			case "set":
 				v.set = d.assignments(f.val, join(path, "set"))
+			case "only":
+				v.Only = d.axes(f.val, join(path, "only"))
 			}
 		}
 		for _, key := range []string{"name", "set"} {

@@ -28,12 +28,7 @@ func (s *Spec) YAML() []byte {
 		}
 	}
 	writeSet(&b, "set:", "  ", s.Set)
-	if len(s.Sweep) > 0 {
-		b.WriteString("sweep:\n")
-	}
-	for _, a := range s.Sweep {
-		fmt.Fprintf(&b, "  %s: [%s]\n", a.Path, strings.Join(a.Values, ", "))
-	}
+	writeAxes(&b, "sweep:", "  ", s.Sweep)
 	b.WriteString("workloads:\n")
 	for _, w := range s.Workloads {
 		fmt.Fprintf(&b, "  - {kind: %s", w.Kind)
@@ -47,6 +42,7 @@ func (s *Spec) YAML() []byte {
 	for _, v := range s.Variants {
 		fmt.Fprintf(&b, "  - name: %s\n", quote(v.Name))
 		writeSet(&b, "    set:", "      ", v.Set)
+		writeAxes(&b, "    only:", "      ", v.Only)
 	}
 	if len(s.Thresholds) > 0 {
 		b.WriteString("thresholds:\n")
@@ -65,6 +61,16 @@ func (s *Spec) written(path string) bool {
 		}
 	}
 	return false
+}
+
+func writeAxes(b *strings.Builder, head, indent string, axes []Axis) {
+	if len(axes) == 0 {
+		return
+	}
+	b.WriteString(head + "\n")
+	for _, a := range axes {
+		fmt.Fprintf(b, "%s%s: [%s]\n", indent, a.Path, strings.Join(a.Values, ", "))
+	}
 }
 
 func writeSet(b *strings.Builder, head, indent string, set []Assignment) {

@@ -42,6 +42,7 @@ func schema() object {
 		"variants": listOf(closed(object{
 			"name": object{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
 			"set":  object{"type": "object", "properties": settingProperties(false), "additionalProperties": object{"type": "object"}},
+			"only": object{"type": "object", "properties": settingProperties(true), "additionalProperties": false, "description": "points of the sweep at which it is measured; left out, all"},
 		}, "a named change of settings", "name", "set"), maxVariants, false, "cells beside the base"),
 		"thresholds": listOf(object{"type": "string", "pattern": thresholdPattern}, 200, false, "bounds of a valid run, such as kraft: recovery.controller.median < 4s"),
 		"trials":     described(countSchema(1, maxTrials), "injected events of each workload and cell"),

@@ -82,6 +82,8 @@ var settings = []param[Config]{
 
 	on(kafkaTargets, enum("kafka.brokers", "brokers under the controllers of real Kafka: kbench's own, the same as on the other side, or Kafka's", func(c *Config) any { return &c.Kafka.Brokers }, string(BrokersOurs), string(BrokersReal))),
 	on(kafkaTargets, text("kafka.properties", "more of server.properties, 'key=value; key=value'", checkProperties, func(c *Config) any { return &c.Kafka.Properties })),
+	on(kafkaTargets, text("kafka.brokerProperties", "more of server.properties of real brokers alone", checkProperties, func(c *Config) any { return &c.Kafka.BrokerProperties })),
+	on(kafkaTargets, text("kafka.controllerProperties", "more of server.properties of controllers alone", checkProperties, func(c *Config) any { return &c.Kafka.ControllerProperties })),
 	on(kafkaTargets, text("kafka.heap", "heap of each JVM, such as 1g or 512m", checkHeap, func(c *Config) any { return &c.Kafka.Heap })),
 	on(kafkaTargets, text("kafka.jvm", "more flags of each JVM, such as -XX:+UseZGC, apart by spaces", checkFlags, func(c *Config) any { return &c.Kafka.JVM })),
 

@@ -48,6 +48,9 @@ type Axis struct {
 type Variant struct {
 	Name string
 	Set  []Assignment // in the order written
+	// Only bounds the variant to some points of the sweep: of each axis named
+	// here, to these of its values. Nothing here means every point.
+	Only []Axis `json:",omitempty"`
 
 	set []assigned
 	at  Place

@@ -7,7 +7,8 @@ import (
 )
 
 // Target is what is measured, design section 3. A target of real Kafka may name
-// the version after an @: kafka-kraft@4.1.0.
+// the version after an @, kafka-kraft@4.1.0, and a build of it after a dash,
+// kafka-kraft@4.1.0-mine, so that two builds of one version can be compared.
 type Target string
 
 // The targets that can be run.
@@ -37,7 +38,7 @@ func TargetNames() []string {
 }
 
 // targetPattern is how a target is written.
-const targetPattern = `^(zk|kraft|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+)?)$`
+const targetPattern = `^(zk|kraft|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9_.-]+)?)?)$`
 
 var targetForm = regexp.MustCompile(targetPattern)
 

@@ -130,7 +130,7 @@ func (rep *Report) contrasts() []results.Contrast {
 		}
 		c := results.Contrast{What: d.What, Values: make(map[string]string)}
 		for i, cell := range rep.Run.Cells {
-			c.Values[rep.CellPoint[i].Side] = d.Values[cell.Target]
+			c.Values[rep.CellPoint[i].Side] = d.Of(cell)
 		}
 		out = append(out, c)
 	}
