@@ -155,6 +155,38 @@ var metrics = []Metric{
 		},
 	},
 	{
+		Name: "quorum-change", Workload: "quorum-change", Unit: Nanoseconds, Better: Lower, Headline: "added",
+		Doc: "a voter of the metadata quorum that is removed and added again",
+		Phases: []Phase{
+			{"removed", "from the intended RemoveRaftVoter until it is acknowledged, and another controller is active where the leader went"},
+			{"added", "from the intended AddRaftVoter until it is acknowledged"},
+		},
+	},
+	{
+		Name: "interference", Workload: "data-interference", Unit: Nanoseconds, Better: Lower, Headline: "loaded",
+		Doc: "changes beside records that are produced",
+		Phases: []Phase{
+			{"quiet", "from the intended time of a change until the last live broker serves it, while nobody produces"},
+			{"loaded", "the same beside the records"},
+			{"produce", "from the intended time of a produce request until it is acknowledged"},
+		},
+	},
+	{
+		Name: "mixed", Workload: "mixed", Unit: Nanoseconds, Better: Lower, Headline: "all",
+		Doc: "changes of several kinds, from the intended time of one until the last live broker serves it",
+		Phases: []Phase{
+			{"all", "changes of every kind"},
+			{"create", "topics created"},
+			{"config", "configurations changed"},
+			{"leader", "leaders elected"},
+		},
+	},
+	{
+		Name: "sustained", Workload: "max-rate", Unit: PerSecond, Better: Higher, Headline: "rate",
+		Doc:    "highest rate of changes that the cluster sustains, by bisection",
+		Phases: []Phase{{"rate", "changes per second"}},
+	},
+	{
 		Name: "leader-seek", Workload: "leader-seek", Unit: Nanoseconds, Better: Lower, Headline: "found",
 		Doc:    "clients that ask random brokers for a leader",
 		Phases: []Phase{{"found", "from the intended time of a produce until it is acknowledged, with every question and further try that it takes"}},
@@ -166,6 +198,7 @@ func Metrics() []Metric { return slices.Clone(metrics) }
 
 // alsoMeasured are workloads that measure a metric of another workload.
 var alsoMeasured = map[string][]string{
+	"divergence":     {"mixed"},
 	"unavailability": {"controlled-shutdown", "controller-failover", "rolling-restart", "leader-seek"},
 }
 

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -10,7 +11,12 @@ import (
 
 // creations creates topics of one partition. A broker serves one when it names
 // a leader.
-type creations struct{ *trialRun }
+type creations struct {
+	*trialRun
+
+	mu   sync.Mutex
+	made []newTopic
+}
 
 func (c *creations) prepare(context.Context, int) error { return nil }
 
@@ -22,7 +28,13 @@ func (c *creations) next(n int64) (string, bool) {
 }
 
 func (c *creations) send(ctx context.Context, topic string) error {
-	_, err := c.admin.create(ctx, []newTopic{{topic, 1, c.replication()}}, c.Recorder)
+	t := newTopic{topic, 1, c.replication()}
+	_, err := c.admin.create(ctx, []newTopic{t}, c.Recorder)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.made = append(c.made, t)
+	}
 	return err
 }
 
@@ -40,4 +52,8 @@ func (c *creations) question(_ Node, topics []string, told func(string, bool, in
 
 func (c *creations) over(string) {}
 
-func (c *creations) clean(context.Context) error { return nil }
+func (c *creations) clean(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.removeTopics(ctx, c.made)
+}

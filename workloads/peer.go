@@ -24,6 +24,7 @@ var (
 	apiIncrementalAlterConfigs = api{44, 0, 1}
 	apiReassign                = api{45, 0, 0}
 	apiDescribeQuorum          = api{55, 0, 2}
+	apiUpdateFeatures          = api{57, 1, 1}
 	apiAddRaftVoter            = api{80, 0, 1}
 	apiRemoveRaftVoter         = api{81, 0, 0}
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -180,18 +181,28 @@ func (p *produceProbe) awaitAcks(ctx context.Context, timeout time.Duration, ns 
 	return nil
 }
 
-// smallBatch is a record batch (magic 2) with one record of 8 bytes, without
-// a producer id.
-func smallBatch(timestampMs int64) []byte {
-	record := kmsg.NewRecord()
-	record.Value = []byte("kbench..")
-	body := record.AppendTo(nil)
-	record.Length = int32(len(body) - 1) // the length of zero took one byte
+// smallBatch is a record batch with one record of 8 bytes.
+func smallBatch(timestampMs int64) []byte { return recordBatch(timestampMs, 1, len(payload)) }
+
+// payload is repeated to fill records.
+const payload = "kbench.."
+
+// recordBatch is a record batch (magic 2) of n records of a size, without a
+// producer id.
+func recordBatch(timestampMs int64, n, sizeBytes int) []byte {
+	value := []byte(strings.Repeat(payload, sizeBytes/len(payload)+1)[:sizeBytes])
+	var records []byte
+	for i := range n {
+		r := kmsg.NewRecord()
+		r.Value, r.OffsetDelta = value, int32(i)
+		r.Length = int32(len(r.AppendTo(nil)) - 1) // the length of zero took one byte
+		records = r.AppendTo(records)
+	}
 	b := kmsg.NewRecordBatch()
 	b.Magic, b.PartitionLeaderEpoch = 2, -1
 	b.FirstTimestamp, b.MaxTimestamp = timestampMs, timestampMs
 	b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
-	b.NumRecords, b.Records = 1, record.AppendTo(nil)
+	b.NumRecords, b.LastOffsetDelta, b.Records = int32(n), int32(n-1), records
 	raw := b.AppendTo(nil)
 	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
 	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))

@@ -45,13 +45,18 @@ func (r *run) propagate(ctx context.Context) error {
 	return nil
 }
 
-// stream takes a whole load through a spread: prepares, drives, settles and
-// takes the counts. Its error ends the workload.
+// stream takes a whole load of one kind through. Its error ends the workload.
 func (t *trialRun) stream(ctx context.Context, s *spread) error {
 	pacer, err := t.p.arrivals(t.Seed)
 	if err != nil {
 		return err
 	}
+	return t.drive(ctx, s, pacer)
+}
+
+// drive prepares what the changes of a spread need, drives it, waits for the
+// last of them and takes the counts. Its error ends the workload.
+func (t *trialRun) drive(ctx context.Context, s *spread, pacer Pacer) error {
 	t.phase("prepare")
 	n := due(pacer, t.p.Duration)
 	if err := s.source.prepare(ctx, n); err != nil {

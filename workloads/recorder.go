@@ -60,6 +60,7 @@ const (
 	PhaseRemoved       = "removed"
 	PhaseAdded         = "added"
 	PhaseLost          = "lost"
+	PhaseAll           = "all"
 	PhaseInSync        = "in-sync"
 	PhaseBrokerRestart = "broker"
 )

@@ -77,9 +77,9 @@ type Progress struct {
 
 var registry = []Workload{
 	createTopics, deleteTopics, createPartitions,
-	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin,
-	propagation, preferredElection, reassignment, isrChurn,
-	leaderSeek,
+	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin, quorumChange,
+	propagation, maxRate, preferredElection, reassignment, isrChurn,
+	leaderSeek, dataInterference, mixed,
 }
 
 // All lists the workloads in the order of documents.

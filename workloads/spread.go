@@ -14,9 +14,10 @@ import (
 const (
 	// changeTimeout bounds the wait for one change on every broker.
 	changeTimeout = 30 * time.Second
-	// maxChangesInFlight bounds the changes of one kind that are not served
-	// everywhere yet.
+	// maxChangesInFlight bounds the changes of one kind that are not
+	// acknowledged yet, maxChangesOpen those that are not served everywhere.
 	maxChangesInFlight = 2048
+	maxChangesOpen     = 4 * maxChangesInFlight
 )
 
 // spread makes changes of one kind when an open loop says so, and follows each
@@ -82,6 +83,9 @@ func (s *spread) begin(ctx context.Context) error {
 
 // start makes the change of one operation; false where there is no room.
 func (s *spread) start(o op) bool {
+	if s.full() {
+		return s.noRoom()
+	}
 	select {
 	case s.window <- struct{}{}:
 	default:
@@ -98,6 +102,14 @@ func (s *spread) start(o op) bool {
 		s.send(c)
 	})
 	return true
+}
+
+// full reports whether so many changes are not served everywhere that a probe
+// could not keep up with them.
+func (s *spread) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) >= maxChangesOpen
 }
 
 func (s *spread) noRoom() bool {
@@ -218,7 +230,7 @@ func (s *spread) settled() bool {
 // end waits for the last changes, each of which has a deadline, and ends the
 // probes.
 func (s *spread) end(ctx context.Context) {
-	if err := await(ctx, changeTimeout, "every broker to serve every change", s.settled); err != nil {
+	if err := await(ctx, changeTimeout, "every broker to serve every change", s.settled); err != nil && len(s.Faults) == 0 {
 		s.invalid("%v", err)
 	}
 	s.stop()
@@ -246,10 +258,12 @@ func (s *spread) take(name string) {
 	s.count(name+".failed", n.failed)
 	s.count(name+".lost", int64(len(s.open)))
 	s.count(name+".behind", n.behindMax)
-	if n.failed > 0 {
+	// Beside faults some changes cannot come through: they are counted.
+	strict := len(s.Faults) == 0
+	if strict && n.failed > 0 {
 		s.invalid("%d of %d %s were not acknowledged: %v", n.failed, n.sent, name, s.failure)
 	}
-	if len(s.open) > 0 {
+	if strict && len(s.open) > 0 {
 		s.invalid("%d of %d %s were not served by every broker within %v", len(s.open), n.sent, name, changeTimeout)
 	}
 	if n.busy > 0 {

@@ -1,0 +1,97 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"kbench/internal/trace"
+)
+
+var dataInterference = Workload{
+	Kind:  "data-interference",
+	Doc:   "produce records at a rate beside a stream of changes, and compare the changes with those of a quiet cluster",
+	Clock: "quiet: from the intended time of a change until the last live broker serves it, while nobody produces; loaded: the same beside the records; produce: from the intended time of a produce request until it is acknowledged. Half of the duration is quiet, the other half loaded; the brokers are kbench's, which count records and drop them",
+	Params: slices.Concat([]Param{changeParam(changeLeader, changeCreate, changeConfig)}, loadParams,
+		[]Param{produceRateParam, produceBytesParam, producerParam, probeRateParam, probePartitionsParam, timeoutParam}),
+	run: func(ctx context.Context, r *run) error {
+		return r.trial(func() error { return r.gated(ctx, 1, r.interfere) })
+	},
+}
+
+// interfere takes one stream of changes through both halves.
+func (r *run) interfere(ctx context.Context, t *trialRun) error {
+	t.note(0, "the records: %s", t.p.clientSettings())
+	quiet, loaded := t.Recorder.Histogram(MetricInterference, PhaseQuiet), t.Recorder.Histogram(MetricInterference, PhaseLoaded)
+	half := t.p.Duration / 2
+	var loadedNs int64 // when the second half begins
+	s := newSpread(t, t.p.How, liveBrokers(t.Cluster), func(c *change) {
+		record := loaded
+		if c.intendedNs < loadedNs {
+			record = quiet
+		}
+		record(c.lastNs() - c.intendedNs)
+	})
+	pacer, err := t.p.arrivals(t.Seed)
+	if err != nil {
+		return err
+	}
+	t.phase("prepare")
+	if err := s.source.prepare(ctx, due(pacer, t.p.Duration)); err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.source.clean(context.WithoutCancel(ctx)); err != nil {
+			t.note(0, "what the changes were made to could not be removed: %v", err)
+		}
+	}()
+	t.phase("probe")
+	c, err := t.startClients(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.stopClients(c)
+	if err := s.begin(ctx); err != nil {
+		s.stop()
+		return fmt.Errorf("before the first change: %w", err)
+	}
+	defer s.stop()
+	t.phase("drive")
+	t.out.StartNs = trace.Now()
+	loadedNs = t.out.StartNs + int64(half)
+	faults := t.playFaults(ctx, t.out.StartNs)
+	changes := make(chan slips, 1)
+	go func() {
+		changes <- drive(ctx, t.out.StartNs, t.out.StartNs+int64(t.p.Duration), pacer, s.start)
+	}()
+	terr := t.trafficFrom(ctx, c, loadedNs)
+	slipped := <-changes
+	faults.join()
+	s.end(ctx)
+	t.judge("change", slipped)
+	s.take("changes")
+	return firstError(ctx.Err(), terr)
+}
+
+// trafficFrom produces from a time on until the changes end.
+func (t *trialRun) trafficFrom(ctx context.Context, c *clients, fromNs int64) error {
+	if !sleepUntil(ctx, fromNs) {
+		return ctx.Err()
+	}
+	tr, err := t.startTraffic(ctx, c, t.Recorder.Histogram(MetricInterference, PhaseProduce))
+	if err != nil {
+		return err
+	}
+	_ = sleepUntil(ctx, t.out.StartNs+int64(t.p.Duration))
+	s := tr.stop()
+	t.judge("records", s)
+	t.count("records.acked", tr.acked.Load())
+	t.count("records.failed", tr.failed.Load())
+	if tr.acked.Load() == 0 {
+		t.invalid("no record was acknowledged")
+	}
+	if s.dropped > 0 {
+		t.invalid("%d of %d produces were dropped: %d were waiting for their answer; the rate is more than the brokers take", s.dropped, s.ops, maxProduces)
+	}
+	return nil
+}
