@@ -22,12 +22,19 @@ type Config struct {
 	Servers   []string         // of ZooKeeper, host:port
 	Dedicated []kafka.BrokerID // brokers that get no replicas; the same at all candidates
 
-	SessionTimeout  time.Duration // zookeeper.session.timeout.ms, 18 s
-	MaxInFlight     int           // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
-	UnfencedWrites  bool          // true is Kafka before 2.1
-	PerPartition    bool          // true is Kafka before 1.1: one request for each partition
-	MaxRequestBytes int           // jute.maxbuffer of the servers; 1 MiB less one
-	MaxReplyBytes   int           // the longest reply that is taken, such as the list of all topics; 64 MiB
+	SessionTimeout time.Duration // zookeeper.session.timeout.ms, 18 s
+	MaxInFlight    int           // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
+	UnfencedWrites bool          // true is Kafka before 2.1
+	// PerPartition is Kafka before 1.1: one request to a broker for each
+	// partition; with MaxInFlight 1 too, an event moves its partitions one after
+	// another.
+	PerPartition bool
+	// StatesPerMulti is how many partition states one fenced multi writes at
+	// most: 1, Kafka's way, to 200. From 2 on the states are not read before they
+	// are written, see machine.Config.HeldStates.
+	StatesPerMulti  int
+	MaxRequestBytes int // jute.maxbuffer of the servers; 1 MiB less one
+	MaxReplyBytes   int // the longest reply that is taken, such as the list of all topics; 64 MiB
 
 	// Protocol is inter.broker.protocol.version, 3.9: it decides the versions of
 	// the requests to brokers, topic ids and who writes ISRs.
@@ -76,6 +83,10 @@ type Config struct {
 	Access   zk.Access
 }
 
+// maxStatesPerMulti keeps a multi below the least jute.maxbuffer that is taken,
+// with names of the greatest length.
+const maxStatesPerMulti = 200
+
 func (c *Config) setDefaults() error {
 	var errs []error
 	if c.ID < 0 {
@@ -104,6 +115,12 @@ func (c *Config) setDefaults() error {
 	}
 	if c.MaxInFlight < 0 || c.MaxRequestBytes < 0 || c.MaxReplyBytes < 0 {
 		errs = append(errs, errors.New("MaxInFlight, MaxRequestBytes and MaxReplyBytes must not be negative"))
+	}
+	if c.StatesPerMulti == 0 {
+		c.StatesPerMulti = 1
+	}
+	if c.StatesPerMulti < 1 || c.StatesPerMulti > maxStatesPerMulti {
+		errs = append(errs, fmt.Errorf("StatesPerMulti is %d, it must be 1 to %d", c.StatesPerMulti, maxStatesPerMulti))
 	}
 	if c.MaxReplyBytes == 0 {
 		c.MaxReplyBytes = zk.DefaultMaxReplyBytes

@@ -60,8 +60,8 @@ func New(cfg Config) (*Controller, error) {
 	c.m = machine.New(machine.Config{
 		ID: cfg.ID, Dedicated: cfg.Dedicated, MaxRequestBytes: limit, MaxListBytes: cfg.MaxReplyBytes - replyHeader,
 		DefaultPartitions: cfg.DefaultPartitions, DefaultReplication: cfg.DefaultReplication,
-		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition,
-		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, NoBrokerEpochs: cfg.NoBrokerEpochs, FullMetadata: cfg.FullMetadata,
+		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition, OneByOne: cfg.PerPartition && cfg.MaxInFlight == 1,
+		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, HeldStates: cfg.StatesPerMulti > 1, NoBrokerEpochs: cfg.NoBrokerEpochs, FullMetadata: cfg.FullMetadata,
 		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.ID))),
 	})
 	if cfg.StateChangeLog != "" {

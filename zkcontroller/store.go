@@ -16,6 +16,8 @@ import (
 type store struct {
 	session *zk.Session
 	fence   int32 // version of /controller_epoch, or zk.NoFence
+	// perMulti is how many states one multi writes at most; 0 and 1 are one.
+	perMulti int
 }
 
 // run carries out one batch and fills in its results.

@@ -45,9 +45,9 @@ func stateData(s *machine.LeaderISR) []byte {
 
 func (s *store) writeStates(ctx context.Context, b *machine.WriteStates) error {
 	b.Results = make([]machine.WriteResult, len(b.Writes))
-	return s.pipe(ctx, len(b.Writes), func(i int) zk.Op {
+	return s.merge(ctx, len(b.Writes), func(i int) []zk.Op {
 		w := &b.Writes[i]
-		return zk.Set(statePath(w.Partition), stateData(&w.State), int32(w.State.Version)).Fenced(s.fence)
+		return []zk.Op{zk.Set(statePath(w.Partition), stateData(&w.State), int32(w.State.Version)).Fenced(s.fence)}
 	}, func(i int, r zk.Result) error {
 		if r.Resent && errors.Is(r.Err, zk.ErrBadVersion) {
 			r = s.lostWrite(ctx, &b.Writes[i], int32(b.Writes[i].State.Version)+1, r)
@@ -67,7 +67,8 @@ func (s *store) lostWrite(ctx context.Context, w *machine.StateWrite, version in
 	return r
 }
 
-// createStates writes the three levels of new partitions one after the other.
+// createStates writes the three levels of new partitions one after the other,
+// or, where a multi writes several states, the two of a partition at once.
 func (s *store) createStates(ctx context.Context, b *machine.CreateStates) error {
 	b.Results = make([]machine.WriteResult, len(b.Writes))
 	var topics []string
@@ -83,15 +84,22 @@ func (s *store) createStates(ctx context.Context, b *machine.CreateStates) error
 	if err != nil {
 		return err
 	}
-	err = s.createParents(ctx, len(b.Writes), func(i int) string {
+	parent := func(i int) string {
 		return zk.PartitionPath(b.Writes[i].Partition.Topic, b.Writes[i].Partition.Partition)
-	})
-	if err != nil {
-		return err
 	}
-	return s.pipe(ctx, len(b.Writes), func(i int) zk.Op {
+	merged := s.perMulti > 1
+	if !merged {
+		if err := s.createParents(ctx, len(b.Writes), parent); err != nil {
+			return err
+		}
+	}
+	return s.merge(ctx, len(b.Writes), func(i int) []zk.Op {
 		w := &b.Writes[i]
-		return zk.Create(statePath(w.Partition), stateData(&w.State)).Fenced(s.fence)
+		state := zk.Create(statePath(w.Partition), stateData(&w.State)).Fenced(s.fence)
+		if !merged {
+			return []zk.Op{state}
+		}
+		return []zk.Op{zk.Create(parent(i), nil).Fenced(s.fence), state}
 	}, func(i int, r zk.Result) error {
 		if r.Resent && errors.Is(r.Err, zk.ErrNodeExists) {
 			r = s.lostWrite(ctx, &b.Writes[i], 0, r)
@@ -105,6 +113,18 @@ func (s *store) createStates(ctx context.Context, b *machine.CreateStates) error
 // wrong shows in the creation of the state below it.
 func (s *store) createParents(ctx context.Context, n int, path func(i int) string) error {
 	return s.pipe(ctx, n, func(i int) zk.Op { return zk.Create(path(i), nil).Fenced(s.fence) }, func(int, zk.Result) error { return nil })
+}
+
+// merge runs the writes of n states, one in a request or perMulti of them, and
+// gives the first error that done returns. The last of an item's operations is
+// the one that counts.
+func (s *store) merge(ctx context.Context, n int, ops func(i int) []zk.Op, done func(i int, r zk.Result) error) error {
+	var first firstError
+	err := s.session.Merge(ctx, n, s.perMulti, ops, func(i int, r zk.Result) { first.set(done(i, r)) })
+	if err != nil {
+		return err
+	}
+	return first.get()
 }
 
 // remove deletes znodes, fenced; that one is missing is fine.

@@ -111,6 +111,71 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
+// States that share multis end as they do one by one, also where a reply is
+// lost, a parent exists, or another has written one of them.
+func TestMergedStates(t *testing.T) {
+	c := newCluster(t)
+	var lose atomic.Bool
+	s := c.connect(zk.Config{Dial: func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		conn, err := net.DialTimeout(network, addr, timeout)
+		return &lossy{conn, &lose}, err
+	}})
+	ctx := t.Context()
+	e, err := s.Elect(ctx, 1, 1)
+	if err != nil || !e.Won {
+		t.Fatal(e, err)
+	}
+	st := &store{session: s, fence: e.EpochVersion, perMulti: 10}
+	const n = 25
+	states := make([]machine.StateWrite, n)
+	for i := range states {
+		states[i] = machine.StateWrite{
+			Partition: kafka.TopicPartition{Topic: "t", Partition: int32(i)},
+			State:     machine.LeaderISR{Leader: 1, ISR: []kafka.BrokerID{1}, ControllerEpoch: e.Epoch},
+		}
+	}
+	for _, path := range []string{zk.TopicPath("t"), zk.PartitionsPath("t"), zk.PartitionPath("t", 3)} {
+		if r := c.zk.Do(ctx, zk.Create(path, nil)); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	lose.Store(true)
+	created := &machine.CreateStates{Writes: states}
+	if err := st.run(ctx, created); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, got []machine.WriteResult, version kafka.PartitionEpoch, but int) {
+		t.Helper()
+		for i, r := range got {
+			if i != but && (r.Code != machine.OK || r.Version != version) {
+				t.Errorf("%s of partition %d: %v, version %d", what, i, r, r.Version)
+			}
+		}
+	}
+	check("creation", created.Results, 0, -1)
+	for i := range states {
+		states[i].State.LeaderEpoch++
+	}
+	if r := c.zk.Do(ctx, zk.Set(zk.StatePath("t", 12), []byte("{}"), zk.AnyVersion)); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	lose.Store(true)
+	write := &machine.WriteStates{Writes: states}
+	if err := st.run(ctx, write); err != nil {
+		t.Fatal(err)
+	}
+	check("write", write.Results, 1, 12)
+	if r := write.Results[12]; r.Code != machine.BadVersion {
+		t.Errorf("a write over another's: %v", r)
+	}
+	if r := c.zk.Do(ctx, zk.Set(zk.ControllerEpochPath, []byte("9"), zk.AnyVersion)); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if err := st.run(ctx, write); !errors.Is(err, machine.ErrFenced) {
+		t.Errorf("a deposed controller's: %v", err)
+	}
+}
+
 func r0(t *testing.T, c *cluster) []byte {
 	r := c.zk.Do(t.Context(), zk.Get(zk.StatePath("t", 0)))
 	if r.Err != nil {

@@ -28,9 +28,18 @@ type Config struct {
 	UncleanElection bool
 	// NoDeletion is delete.topic.enable=false.
 	NoDeletion bool
-	// PerPartition sends one request for each partition and moves the
-	// partitions of a controlled shutdown one after another, as Kafka before 1.1.
+	// PerPartition sends one request to a broker for each partition, as Kafka
+	// before 1.1.
 	PerPartition bool
+	// OneByOne moves the partitions of a controlled shutdown or a reassignment
+	// one after another, as Kafka before 1.1: a partition's znode is read and
+	// written, and its requests are queued, before the next one's turn.
+	OneByOne bool
+	// HeldStates has elections and shrinking ISRs begin from the states that the
+	// controller holds, where Kafka reads every znode anew: nobody else writes
+	// them, and each write is conditional on their versions. A write that finds
+	// another version reads.
+	HeldStates bool
 	// Protocol is inter.broker.protocol.version. It decides whether topics have
 	// ids, whether unclean leaders are RECOVERING, and who writes ISRs.
 	Protocol ibp.Version

@@ -88,7 +88,7 @@ func (m *Machine) elect(f *flow, ps []*partition, strategy metadata.ElectionStra
 			break
 		}
 		var err error
-		if rest, err = m.electOnce(f, r, rest, strategy, unclean, fails); err != nil {
+		if rest, err = m.electOnce(f, r, rest, strategy, unclean, try > 0, fails); err != nil {
 			return nil, err
 		}
 	}
@@ -176,10 +176,39 @@ func (m *Machine) readStates(f *flow, ps []*partition) ([]StateRead, error) {
 	return b.Results, nil
 }
 
-// electOnce reads, elects and writes once; it gives the partitions whose
-// znodes changed in between.
-func (m *Machine) electOnce(f *flow, r *requests, ps []*partition, strategy metadata.ElectionStrategy, unclean bool, fails *failures) ([]*partition, error) {
-	reads, err := m.readStates(f, ps)
+// currentStates gives the states that the next conditional writes begin from:
+// each znode is read anew, as Kafka does, or, with HeldStates, they are those
+// that this controller holds. Then they are read where a write has just found
+// another version, and always where leaders write ISRs too (before inter-broker
+// protocol 2.7).
+func (m *Machine) currentStates(f *flow, ps []*partition, again bool) ([]StateRead, error) {
+	if again || !m.cfg.HeldStates || m.cfg.Protocol.LeadersWriteISR() {
+		return m.readStates(f, ps)
+	}
+	states := make([]StateRead, len(ps))
+	var unknown []*partition
+	for i, p := range ps {
+		states[i] = StateRead{Found: p.known, State: p.ls}
+		if !p.known {
+			unknown = append(unknown, p)
+		}
+	}
+	reads, err := m.readStates(f, unknown)
+	if err != nil {
+		return nil, err
+	}
+	for i := range states {
+		if !states[i].Found {
+			states[i], reads = reads[0], reads[1:]
+		}
+	}
+	return states, nil
+}
+
+// electOnce elects and writes once; it gives the partitions whose znodes had
+// changed.
+func (m *Machine) electOnce(f *flow, r *requests, ps []*partition, strategy metadata.ElectionStrategy, unclean, again bool, fails *failures) ([]*partition, error) {
+	reads, err := m.currentStates(f, ps, again)
 	if err != nil {
 		return nil, err
 	}

@@ -456,7 +456,7 @@ func runWorld(t *testing.T, seed uint64, steps int) map[string]int {
 		claims: map[kafka.TopicPartition]map[kafka.LeaderEpoch]kafka.BrokerID{}, seen: map[kafka.TopicPartition]LeaderISR{},
 		answered: map[CallID]bool{}, count: map[string]int{}, hosts: map[kafka.TopicPartition][]kafka.BrokerID{},
 	}
-	cfg := Config{ID: 1, Rand: rand.New(rand.NewPCG(seed, 2))}
+	cfg := Config{ID: 1, HeldStates: seed%2 == 0, Rand: rand.New(rand.NewPCG(seed, 2))}
 	if seed%4 == 3 { // leaders write ISRs themselves
 		var err error
 		if cfg.Protocol, err = ibp.Parse("2.6"); err != nil {

@@ -114,7 +114,7 @@ func (m *Machine) feasible(p *partition, to Assignment) (Assignment, kafka.Error
 func (m *Machine) reassign(f *flow, plans []plan) error {
 	m.ctx.allTopics()
 	slices.SortFunc(plans, func(a, b plan) int { return comparePartitions(a.p, b.p) })
-	for part := range m.split(len(plans)) {
+	for part := range m.turns(len(plans)) {
 		if err := m.reassignPart(f, plans[part[0]:part[1]]); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (m *Machine) completeReassignments(f *flow, ps []*partition) error {
 	}
 	m.ctx.sortPartitions(done)
 	done = slices.Compact(done)
-	for part := range m.split(len(done)) {
+	for part := range m.turns(len(done)) {
 		if err := m.finishReassignments(f, done[part[0]:part[1]]); err != nil {
 			return err
 		}

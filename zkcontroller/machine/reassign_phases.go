@@ -45,7 +45,7 @@ func (m *Machine) bumpEpochs(f *flow, ps []*partition, tell func(*requests, *par
 			}
 			break
 		}
-		reads, err := m.readStates(f, left)
+		reads, err := m.currentStates(f, left, try > 0)
 		if err != nil {
 			return err
 		}

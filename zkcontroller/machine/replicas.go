@@ -84,17 +84,17 @@ func (m *Machine) replicasOffline(f *flow, r *requests, id kafka.BrokerID, ps []
 			break
 		}
 		var err error
-		if led, err = m.shrinkOnce(f, id, led, fails, done); err != nil {
+		if led, err = m.shrinkOnce(f, id, led, try > 0, fails, done); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shrinkOnce reads states, writes those whose ISR holds the replica without
-// it, and calls done for each that is settled.
-func (m *Machine) shrinkOnce(f *flow, id kafka.BrokerID, ps []*partition, fails *failures, done func(*partition)) ([]*partition, error) {
-	reads, err := m.readStates(f, ps)
+// shrinkOnce writes the states whose ISR holds the replica without it, and
+// calls done for each that is settled.
+func (m *Machine) shrinkOnce(f *flow, id kafka.BrokerID, ps []*partition, again bool, fails *failures, done func(*partition)) ([]*partition, error) {
+	reads, err := m.currentStates(f, ps, again)
 	if err != nil {
 		return nil, err
 	}

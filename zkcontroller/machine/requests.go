@@ -125,9 +125,15 @@ func (r *requests) sendLeaderAndISR() {
 
 // split gives the ranges of n partitions that go into one request each: all at
 // once, or one at a time.
-func (m *Machine) split(n int) func(yield func([2]int) bool) {
+func (m *Machine) split(n int) func(yield func([2]int) bool) { return ranges(n, m.cfg.PerPartition) }
+
+// turns gives the ranges of n partitions that an event moves together: all at
+// once, or one at a time.
+func (m *Machine) turns(n int) func(yield func([2]int) bool) { return ranges(n, m.cfg.OneByOne) }
+
+func ranges(n int, single bool) func(yield func([2]int) bool) {
 	step := n
-	if m.cfg.PerPartition {
+	if single {
 		step = 1
 	}
 	return func(yield func([2]int) bool) {

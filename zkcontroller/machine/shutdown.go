@@ -50,7 +50,7 @@ func (m *Machine) controlledShutdown(f *flow, e ControlledShutdown) error {
 // shedLeaders elects other leaders, in one batch or, as before 1.1, one
 // partition after the other.
 func (m *Machine) shedLeaders(f *flow, led []*partition) error {
-	for part := range m.split(len(led)) {
+	for part := range m.turns(len(led)) {
 		if _, err := m.elect(f, led[part[0]:part[1]], metadata.ElectControlledShutdown, false); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (m *Machine) shedFollowers(f *flow, id kafka.BrokerID, followed []*partitio
 		r.stopReplica(id, p, false)
 	}
 	r.send()
-	for part := range m.split(len(followed)) {
+	for part := range m.turns(len(followed)) {
 		if err := m.moveReplicas(f, replicasAt(followed[part[0]:part[1]], id), ReplicaOffline); err != nil {
 			return err
 		}

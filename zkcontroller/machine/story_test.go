@@ -251,7 +251,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 			case "unclean":
 				s.cfg.UncleanElection = true
 			case "per-partition":
-				s.cfg.PerPartition = true
+				s.cfg.PerPartition, s.cfg.OneByOne = true, true
+			case "held-states":
+				s.cfg.HeldStates = true
 			case "ibp":
 				v, err := ibp.Parse(a.Vals[0])
 				if err != nil {

@@ -99,6 +99,8 @@ func (o *Op) request(as Access) any {
 		return &gozk.SetDataRequest{Path: o.path, Data: o.data, Version: o.version}
 	case opDelete:
 		return &gozk.DeleteRequest{Path: o.path, Version: o.version}
+	case opCheck:
+		return &gozk.CheckVersionRequest{Path: o.path, Version: o.version}
 	}
 	panic("zk: a read cannot be part of a multi")
 }

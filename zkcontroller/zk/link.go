@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ const (
 	// the watches are sent again; only a session whose registered paths were
 	// never read waits for all of it.
 	rearmWait = 500 * time.Millisecond
+
+	// readBuffer holds the replies to all requests in flight, where they are short.
+	readBuffer = 16 << 10
 
 	opSetWatches = 101
 )
@@ -102,7 +106,7 @@ func (l *link) dial(network, addr string, timeout time.Duration) (net.Conn, erro
 		l.lastErr = err
 		return nil, err
 	}
-	l.cur = &wire{Conn: c, armed: make(chan struct{})}
+	l.cur = newWire(c)
 	return l.cur, nil
 }
 
@@ -169,11 +173,18 @@ func (l *link) cause(err error) error {
 // armed again.
 type wire struct {
 	net.Conn
-	armed chan struct{} // closed when the first packet of watches is written
+	// replies takes what has come in one call of the system: the library asks for
+	// each packet's length and then for the packet.
+	replies *bufio.Reader
+	armed   chan struct{} // closed when the first packet of watches is written
 
 	mu   sync.Mutex
 	hold *time.Timer // not nil while reads are held back
 	done bool
+}
+
+func newWire(c net.Conn) *wire {
+	return &wire{Conn: c, replies: bufio.NewReaderSize(c, readBuffer), armed: make(chan struct{})}
 }
 
 func (w *wire) begin(rearm bool) {
@@ -206,7 +217,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	if w.holding() {
 		<-w.armed
 	}
-	return w.Conn.Read(b)
+	return w.replies.Read(b)
 }
 
 // Write looks for the packet that re-arms watches: length, xid, opcode.

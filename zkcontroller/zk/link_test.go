@@ -14,7 +14,7 @@ import (
 func TestRepliesWaitForWatches(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	w := &wire{Conn: near, armed: make(chan struct{})}
+	w := newWire(near)
 	w.begin(true)
 	go io.Copy(io.Discard, far)
 	go far.Write([]byte("reply"))
@@ -41,7 +41,7 @@ func TestRepliesWaitForWatches(t *testing.T) {
 func TestHeldReaderIsFreed(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	w := &wire{Conn: near, armed: make(chan struct{})}
+	w := newWire(near)
 	w.begin(true)
 	read := make(chan error, 1)
 	go func() {
@@ -54,7 +54,7 @@ func TestHeldReaderIsFreed(t *testing.T) {
 	}
 	near, far = net.Pipe()
 	defer near.Close()
-	w = &wire{Conn: near, armed: make(chan struct{})}
+	w = newWire(near)
 	w.begin(true)
 	go far.Write([]byte("reply"))
 	start := time.Now()

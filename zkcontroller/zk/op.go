@@ -13,6 +13,7 @@ const (
 	opCreate
 	opSet
 	opDelete
+	opCheck // of a version, in a multi
 )
 
 // AnyVersion skips the check of a znode's version.

@@ -16,37 +16,48 @@ import (
 // or the end of ctx. All other errors are in the results. After an error done
 // was not called for all i.
 func (s *Session) Pipeline(ctx context.Context, n int, op func(i int) Op, done func(i int, r Result)) error {
+	return s.each(ctx, n, func(i int) error {
+		o := op(i)
+		r := s.do(ctx, &o)
+		if ends(ctx, r.Err) {
+			return r.Err
+		}
+		done(i, r)
+		return nil
+	})
+}
+
+// each calls work for every i below n, from as many goroutines as requests may
+// be outstanding, until all are done or one fails. It gives the first error.
+func (s *Session) each(ctx context.Context, n int, work func(i int) error) error {
 	if n == 0 {
 		return ctx.Err()
 	}
 	var next, failed atomic.Int64
 	var mu sync.Mutex
 	var first error
-	work := func() {
+	run := func() {
 		for failed.Load() == 0 {
 			i := int(next.Add(1)) - 1
 			if i >= n {
 				return
 			}
-			o := op(i)
-			r := s.do(ctx, &o)
-			if ends(ctx, r.Err) {
+			if err := work(i); err != nil {
 				failed.Store(1)
 				mu.Lock()
 				if first == nil {
-					first = r.Err
+					first = err
 				}
 				mu.Unlock()
 				return
 			}
-			done(i, r)
 		}
 	}
 	var wg sync.WaitGroup
 	for range min(n, s.cfg.MaxInFlight) - 1 {
-		wg.Go(work)
+		wg.Go(run)
 	}
-	work()
+	run()
 	wg.Wait()
 	return first
 }

@@ -48,7 +48,7 @@ func newCandidate(h *host) *candidate {
 	c := &candidate{w: h.w, h: h, id: h.id, senders: map[kafka.BrokerID]*sender{}, calls: map[machine.CallID]func(any){}}
 	h.w.machines++
 	cfg := machine.Config{
-		ID: h.id, Dedicated: h.w.dedicated, Protocol: h.w.p.protocol, PerPartition: h.w.p.perPartition,
+		ID: h.id, Dedicated: h.w.dedicated, Protocol: h.w.p.protocol, PerPartition: h.w.p.perPartition, OneByOne: h.w.p.perPartition, HeldStates: h.w.p.heldStates,
 		Rand: rand.New(rand.NewPCG(h.w.opt.Seed, uint64(h.w.machines)<<8|uint64(h.id))),
 	}
 	c.m = machine.New(cfg)

@@ -43,6 +43,7 @@ type profile struct {
 	brokers        int
 	dedicated      bool // candidates are processes of their own
 	perPartition   bool // requests of Kafka before 1.1
+	heldStates     bool // elections begin from what the controller holds
 	protocol       ibp.Version
 	inFlight       int           // requests of a ZooKeeper client
 	session        time.Duration // timeout
@@ -86,5 +87,6 @@ func newProfile(rng *rand.Rand) profile {
 	if rng.IntN(2) == 0 {
 		p.loss = 0.05 * rng.Float64()
 	}
+	p.heldStates = !p.perPartition && p.isrTick%(2*time.Millisecond) == 0
 	return p
 }
