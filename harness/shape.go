@@ -31,6 +31,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 			ZKMaxInFlight:         cfg.ZK.MaxInFlight,
 			ZKUnfencedWrites:      !cfg.ZK.FencedWrites,
 			ZKPerPartitionRequest: cfg.ZK.PerPartitionRequests,
+			ZKStatesPerMulti:      cfg.ZK.StatesPerMulti,
 			ZKNoBrokerEpochs:      !cfg.ZK.BrokerEpochs,
 			ZKFullMetadata:        cfg.ZK.FullMetadata,
 			ZKStateChangeLog:      cfg.ZK.StateChangeLog,

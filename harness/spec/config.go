@@ -73,6 +73,7 @@ type ZKTuning struct {
 	MaxInFlight          int
 	FencedWrites         bool
 	PerPartitionRequests bool
+	StatesPerMulti       int
 	BrokerEpochs         bool
 	FullMetadata         bool
 	StateChangeLog       bool
@@ -132,7 +133,7 @@ func defaultConfig() Config {
 			PartitionsPerTopic: 100, BrokersPerNode: 1,
 			Timeouts: TimeoutsDefault, Store: StoreAuto, Ensemble: 3,
 		},
-		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true, BrokerEpochs: true, Protocol: ibp.Default.String()},
+		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true, StatesPerMulti: 1, BrokerEpochs: true, Protocol: ibp.Default.String()},
 		KRaft: KRaftTuning{
 			AppendLinger: 25 * time.Millisecond, NoOpInterval: 500 * time.Millisecond,
 			PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,

@@ -61,6 +61,7 @@ var settings = []param[Config]{
 	on(zkTargets, count("zk.maxInFlight", 1, 1000, "zookeeper.max.in.flight.requests; 1 is Kafka before 1.1", func(c *Config) any { return &c.ZK.MaxInFlight })),
 	on([]Target{ZK}, boolean("zk.fencedWrites", "writes fenced by the controller epoch; false is Kafka before 2.1", func(c *Config) any { return &c.ZK.FencedWrites })),
 	on([]Target{ZK}, boolean("zk.perPartitionRequests", "one controller request for each partition, as Kafka before 1.1", func(c *Config) any { return &c.ZK.PerPartitionRequests })),
+	on([]Target{ZK}, count("zk.statesPerMulti", 1, 200, "partition states written by one multi; 1 is Kafka's way, which reads each before it writes it", func(c *Config) any { return &c.ZK.StatesPerMulti })),
 
 	on([]Target{ZK}, boolean("zk.brokerEpochs", "requests to brokers carry their epochs; false is Kafka before 2.2 (KIP-380)", func(c *Config) any { return &c.ZK.BrokerEpochs })),
 	on([]Target{ZK}, boolean("zk.fullMetadata", "an UpdateMetadata about brokers carries every partition too, as in Kafka 1.0", func(c *Config) any { return &c.ZK.FullMetadata })),

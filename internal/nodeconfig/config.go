@@ -140,6 +140,7 @@ type Tuning struct {
 	ZKMaxInFlight         int       `json:"zkMaxInFlight,omitempty"`         // zookeeper.max.in.flight.requests, 10; 1 is Kafka before 1.1
 	ZKUnfencedWrites      bool      `json:"zkUnfencedWrites,omitempty"`      // true is Kafka before 2.1
 	ZKPerPartitionRequest bool      `json:"zkPerPartitionRequest,omitempty"` // true is Kafka before 1.1
+	ZKStatesPerMulti      int       `json:"zkStatesPerMulti,omitempty"`      // 1 is Kafka's way, 200 the most
 	ZKNoBrokerEpochs      bool      `json:"zkNoBrokerEpochs,omitempty"`      // true is Kafka before 2.2
 	ZKFullMetadata        bool      `json:"zkFullMetadata,omitempty"`        // true is Kafka 1.0
 	ZKStateChangeLog      bool      `json:"zkStateChangeLog,omitempty"`      // true is Kafka before 1.1: state-change.log in DataDir

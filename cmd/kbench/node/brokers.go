@@ -174,6 +174,7 @@ func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, err
 		DialZooKeeper: dial, Access: as, Identity: p.secure.identity(control),
 		ID: id, Servers: z.Servers, Dedicated: z.Dedicated, SessionTimeout: z.SessionTimeout.D(),
 		MaxInFlight: t.ZKMaxInFlight, UnfencedWrites: t.ZKUnfencedWrites, PerPartition: t.ZKPerPartitionRequest,
+		StatesPerMulti: t.ZKStatesPerMulti,
 		NoBrokerEpochs: t.ZKNoBrokerEpochs, FullMetadata: t.ZKFullMetadata, StateChangeLog: changes, Protocol: p.protocol(),
 		Listener: listener, ControlListener: control, Trace: p.trace, Logger: p.log,
 		NoRebalance: !t.AutoLeaderRebalance, RebalanceInterval: t.LeaderImbalanceInterval.D(), ImbalancePercent: t.LeaderImbalancePercent,
