@@ -24,6 +24,11 @@ var listings = []struct {
 		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers, or over its own (kafka.brokers: real); kafka-zk@VERSION for another")
 		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers, or over its own (kafka.brokers: real); kafka-kraft@VERSION for another")
 	}},
+	{"specs", func(w io.Writer) {
+		for _, b := range spec.Builtins() {
+			rows(w, b.Name, b.Doc)
+		}
+	}},
 	{"workloads", func(w io.Writer) {
 		for _, k := range workloads.All() {
 			rows(w, k.Kind, k.Doc)

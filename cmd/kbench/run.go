@@ -20,8 +20,9 @@ import (
 
 const runLong = `Run builds each cell of the spec (target, variant, point of the sweep), drives
 the workloads on it, checks the cluster and writes one run folder into --out.
-Without SPEC it runs the built-in comparison: zk against kraft over a ladder of
-partitions with matched 2 s timers.
+SPEC is a file or the name of a built-in spec (kbench list specs). Without it
+the built-in comparison is run: zk against kraft over a ladder of partitions
+with matched 2 s timers.
 
 What decides a value, strongest first: --set, the other flags, the spec, the
 defaults. --dry-run prints the spec that results, whole, and runs nothing.
@@ -49,6 +50,7 @@ func newRun() *cobra.Command {
 		Example: `  kbench run
   kbench run --partitions 1k,10k,100k --trials 5
   kbench run nightly.yaml --set kraft.append.linger=5ms --out nightly
+  kbench run zk-history --partitions 1k,3k
   kbench run --dry-run`,
 		Args: atMost(1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },

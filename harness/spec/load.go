@@ -1,8 +1,8 @@
 package spec
 
 import (
-	_ "embed"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,21 +16,14 @@ type Override struct {
 	List   bool   // Value is words between commas, as flags write lists
 }
 
-//go:embed default.yaml
-var defaultYAML []byte
-
-// Default is the built-in comparison: zk against kraft at 1k, 10k and 30k
-// partitions with matched timers.
-func Default(overrides ...Override) (*Spec, error) {
-	return Parse("built-in spec", defaultYAML, overrides...)
-}
-
-// DefaultYAML is the source of the built-in comparison.
-func DefaultYAML() []byte { return append([]byte(nil), defaultYAML...) }
-
-// Load reads the spec at path. The error is a [Faults] where the spec can be
-// read but not used.
+// Load reads the spec at path, or the built-in one of that name where no file
+// has it. The error is a [Faults] where the spec can be read but not used.
 func Load(path string, overrides ...Override) (*Spec, error) {
+	if b, ok := builtin(path); ok {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return Parse("built-in spec "+b.Name, []byte(b.YAML), overrides...)
+		}
+	}
 	src, err := readFile(path)
 	if err != nil {
 		return nil, err
@@ -47,7 +40,7 @@ func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, one("no such file", "name a YAML file, or run without a spec for the built-in comparison")
+		return nil, one("no such file", fmt.Sprintf("name a YAML file, or a built-in spec: %s", builtinNames()))
 	case err != nil:
 		return nil, one(err.Error(), "name a YAML file that can be read")
 	case info.IsDir():

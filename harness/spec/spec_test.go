@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"os"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -76,6 +78,58 @@ func TestDefaultSpec(t *testing.T) {
 	}
 	if n := len(s.Cells()); n != 6 || s.Trials != 3 || s.Base.Cluster.Timeouts != TimeoutsMatched || s.Base.Cluster.Replication != 3 {
 		t.Errorf("%d cells, %+v", n, s)
+	}
+}
+
+// TestBuiltins: a built-in spec is run by its name, unless a file has it.
+func TestBuiltins(t *testing.T) {
+	t.Chdir(t.TempDir())
+	schema := compileSchema(t)
+	for _, b := range Builtins() {
+		s, err := Load(b.Name)
+		if err != nil || s.Name != b.Name || b.Doc == "" {
+			t.Errorf("%s: %v, %v", b.Name, s, err)
+			continue
+		}
+		for _, src := range []string{b.YAML, string(s.YAML())} {
+			if err := validate(t, schema, src); err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+			}
+		}
+	}
+	if err := os.WriteFile("zk-history", []byte("name: mine\nworkloads: [{kind: propagation}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Load("zk-history"); err != nil || s.Name != "mine" {
+		t.Errorf("the file of that name is not read: %v, %v", s, err)
+	}
+	if s, err := Default(); err != nil || s.Name != Builtins()[0].Name {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestHistoryLadder: each step of the history undoes what the one before did,
+// and nothing else is changed twice.
+func TestHistoryLadder(t *testing.T) {
+	s, err := Load("zk-history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []Assignment
+	for i, name := range []string{"before-1-1", "logging-fixed", "async", "batched"} {
+		v := s.Variants[i]
+		if v.Name != name {
+			t.Fatalf("step %d is %s, want %s", i+1, v.Name, name)
+		}
+		for _, a := range v.Set {
+			if i > 0 && !slices.Contains(before, a) {
+				t.Errorf("%s sets %s, which the step before does not", name, a.Path)
+			}
+		}
+		if i > 0 && len(v.Set) >= len(before) {
+			t.Errorf("%s undoes nothing of the step before", name)
+		}
+		before = v.Set
 	}
 }
 

@@ -1,0 +1,55 @@
+package spec
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed default.yaml
+var defaultYAML []byte
+
+//go:embed zk-history.yaml
+var historyYAML []byte
+
+// Builtin is a spec that needs no file.
+type Builtin struct {
+	Name string
+	Doc  string
+	YAML string
+}
+
+// Builtins lists the specs that can be run by their names. The first one is
+// what is run where none is named.
+func Builtins() []Builtin {
+	return []Builtin{
+		{"zk-vs-kraft", "zk against kraft over a ladder of partitions, with matched 2 s timers", string(defaultYAML)},
+		{"zk-history", "the steps by which Kafka's ZooKeeper-mode controller became fast, side by side", string(historyYAML)},
+	}
+}
+
+func builtin(name string) (Builtin, bool) {
+	for _, b := range Builtins() {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Builtin{}, false
+}
+
+// builtinNames are the names for a message.
+func builtinNames() string {
+	var names []string
+	for _, b := range Builtins() {
+		names = append(names, b.Name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// Default is the built-in comparison: zk against kraft at 1k, 10k and 30k
+// partitions with matched timers.
+func Default(overrides ...Override) (*Spec, error) {
+	return Parse("built-in spec", defaultYAML, overrides...)
+}
+
+// DefaultYAML is the source of the built-in comparison.
+func DefaultYAML() []byte { return append([]byte(nil), defaultYAML...) }
