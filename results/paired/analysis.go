@@ -48,6 +48,7 @@ type Analysis struct {
 	Format        string   `json:"format"` // "kbench-ab"
 	SchemaVersion int      `json:"schemaVersion"`
 	Run           string   `json:"run"`
+	Machine       string   `json:"machine"` // where both sides ran, in words
 	Base          string   `json:"base"`    // names of the sides
 	Variant       string   `json:"variant"` // it is the one that is faster or slower
 	Metric        string   `json:"metric"`  // primary, metric.phase
@@ -102,7 +103,7 @@ func Analyse(r *results.Run, o Options) (*Analysis, error) {
 		return nil, fmt.Errorf("%s holds no interleaved comparison; `kbench ab` writes them, `kbench compare` compares other runs", r.Manifest.ID)
 	}
 	a := &Analysis{
-		Format: "kbench-ab", SchemaVersion: SchemaVersion, Run: r.Manifest.ID,
+		Format: "kbench-ab", SchemaVersion: SchemaVersion, Run: r.Manifest.ID, Machine: machine(r.Manifest),
 		Base: c.Base.Name, Variant: c.Variant.Name, Metric: cmp.Or(o.Metric, c.Metric), Margin: cmp.Or(o.Margin, c.Margin),
 		Pairs: c.Pairs, Warmup: c.Warmup,
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -96,7 +97,27 @@ func (a *Analysis) method() string {
 	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", countOf(a.Pairs), a.Warmup)
 }
 
-var head = []string{"metric", "point", "n", "", "", "change", "95 %", "p"}
+var head = []string{"metric", "point", "n", "", "", "times as fast", "change", "95 %", "p"}
+
+// speedup writes how many times as fast the variant is, with the 95 % interval
+// where n bounds one: 2.21 (1.95 to 2.48).
+func (r *Result) speedup() string {
+	if r.Ratio == nil {
+		return ""
+	}
+	times := func(ratio float64) float64 {
+		if r.better == results.Lower {
+			return 1 / ratio
+		}
+		return ratio
+	}
+	text := fmt.Sprintf("%.3g", times(*r.Ratio))
+	if r.Lo == nil {
+		return text
+	}
+	lo, hi := times(*r.Lo), times(*r.Hi)
+	return fmt.Sprintf("%s (%.3g to %.3g)", text, min(lo, hi), max(lo, hi))
+}
 
 // rows are one family as cells of text. A change that is not significant is ~.
 func (a *Analysis) rows(family []Result) [][]string {
@@ -105,22 +126,40 @@ func (a *Analysis) rows(family []Result) [][]string {
 	out := [][]string{named}
 	for i := range family {
 		r := &family[i]
-		row := []string{r.series.String(), r.Point, fmt.Sprint(r.N), results.FormatValue(r.Base, r.Unit), results.FormatValue(r.Variant, r.Unit), "~", "", ""}
+		row := []string{r.series.String(), r.Point, fmt.Sprint(r.N), results.FormatValue(r.Base, r.Unit), results.FormatValue(r.Variant, r.Unit), r.speedup(), "~", "", ""}
 		if r.Verdict == Faster || r.Verdict == Slower {
-			row[5] = r.by(*r.Ratio)
+			row[6] = r.by(*r.Ratio)
 		}
 		if r.Verdict == Same {
-			row[5] = "same"
+			row[6] = "same"
 		}
 		if r.Lo != nil {
-			row[6] = r.by(*r.Lo) + " to " + r.by(*r.Hi)
+			row[7] = r.by(*r.Lo) + " to " + r.by(*r.Hi)
 		}
 		if r.Adjusted != nil {
-			row[7] = number(*r.Adjusted)
+			row[8] = number(*r.Adjusted)
 		}
 		out = append(out, row)
 	}
 	return out
+}
+
+// machine says in words where a run was.
+func machine(m results.Manifest) string {
+	e, o := m.Environment, m.Observed
+	out := []string{fmt.Sprintf("%d cores of %s", e.Cores, cmp.Or(e.CPU, "an unknown CPU")), fmt.Sprintf("%d MB", e.MemoryMB), e.OS + " " + e.Kernel}
+	disk := "data on " + e.FileSystem
+	switch {
+	case e.OnMemory():
+		disk += ", a memory file system"
+	case o.FsyncP50 > 0:
+		disk += fmt.Sprintf(", median fsync %s", results.FormatValue(float64(o.FsyncP50), results.Nanoseconds))
+	}
+	out = append(out, disk)
+	for _, name := range slices.Sorted(maps.Keys(e.Versions)) {
+		out = append(out, name+" "+e.Versions[name])
+	}
+	return strings.Join(out, ", ")
 }
 
 // Text is the form for a terminal.
@@ -140,10 +179,10 @@ func (a *Analysis) Text() string {
 				row[i] = results.OneLine(row[i])
 			}
 		}
-		t := columns.Table{Ruled: true, Head: rows[0], Rows: rows[1:], Right: []bool{2: true, 3: true, 4: true, 7: true}}
+		t := columns.Table{Ruled: true, Head: rows[0], Rows: rows[1:], Right: []bool{2: true, 3: true, 4: true, 8: true}}
 		b.WriteString(t.Text(math.MaxInt))
 	}
-	fmt.Fprintf(&b, "\n%s.\n", a.method())
+	fmt.Fprintf(&b, "\n%s.\nMachine: %s.\n", a.method(), results.OneLine(a.Machine))
 	return b.String()
 }
 
@@ -171,11 +210,11 @@ func (a *Analysis) Markdown() string {
 			}
 			b.WriteString("| " + strings.Join(row, " | ") + " |\n")
 			if i == 0 {
-				b.WriteString("|---|---|--:|--:|--:|---|---|--:|\n")
+				b.WriteString("|---|---|--:|--:|--:|---|---|---|--:|\n")
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s. Run `%s`.\n", a.method(), strings.ReplaceAll(results.OneLine(a.Run), "`", "'"))
+	fmt.Fprintf(&b, "\n%s. Machine: %s. Run `%s`.\n", a.method(), results.MarkdownText(a.Machine), strings.ReplaceAll(results.OneLine(a.Run), "`", "'"))
 	return b.String()
 }
 
