@@ -121,7 +121,7 @@ func (rep *Report) stores() []results.Contrast {
 }
 
 // contrasts is what differs between the sides, the store first. Contrasts are
-// given by target; a variant has its target's.
+// given by target; a variant has its target's, and then its own settings.
 func (rep *Report) contrasts() []results.Contrast {
 	out := rep.stores()
 	for _, d := range rep.Run.Differences {
@@ -134,7 +134,7 @@ func (rep *Report) contrasts() []results.Contrast {
 		}
 		out = append(out, c)
 	}
-	return out
+	return append(out, rep.options()...)
 }
 
 // remarks are what a reader must know beside the figures: cells that do not
