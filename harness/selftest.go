@@ -162,7 +162,7 @@ func (f *firstTrial) Trial(t workloads.Trial) {
 	f.recorder.Trial(t)
 }
 
-// quantile reads a histogram of the folder.
+// quantile reads a histogram of the folder; q is over 0 and under 1.
 func (m measured) quantile(column string, q float64) (time.Duration, bool) {
 	metric, phase := splitColumn(column)
 	intervals, err := m.run.Hlog(calibrationCell, fmt.Sprintf("%s.%s.1", m.kind, metric))
@@ -171,7 +171,7 @@ func (m measured) quantile(column string, q float64) (time.Duration, bool) {
 	}
 	for _, iv := range intervals {
 		if iv.Tag == phase {
-			return iv.Dist.Quantile(q)
+			return iv.Dist.Quantile(100 * q)
 		}
 	}
 	return 0, false
