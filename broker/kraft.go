@@ -21,10 +21,13 @@ import (
 // at a time; each holds a connection, since a connection answers in order.
 const forwarders = 8
 
-// KRaftConfig is what a broker of KRaft mode needs beside Config. Voters must
-// be set; other zero values take Kafka's default.
+// KRaftConfig is what a broker of KRaft mode needs beside Config. Voters or
+// Bootstrap must be set; other zero values take Kafka's default.
 type KRaftConfig struct {
-	Voters []raftclient.Voter
+	Voters []raftclient.Voter // controller.quorum.voters: a static quorum
+	// Bootstrap are servers, host:port, that know who leads a quorum whose
+	// voters are those of its log (controller.quorum.bootstrap.servers).
+	Bootstrap []string
 
 	Heartbeat           time.Duration // broker.heartbeat.interval.ms, 2 s
 	RegistrationTimeout time.Duration // initial.broker.registration.timeout.ms, 60 s
@@ -32,7 +35,7 @@ type KRaftConfig struct {
 
 	FetchTimeout   time.Duration // controller.quorum.fetch.timeout.ms, 2 s
 	RequestTimeout time.Duration // controller.quorum.request.timeout.ms, 2 s
-	HWPush         bool          // KIP-1166
+	DisableHWPush  bool          // Kafka before 4.1 (KIP-1166)
 	// MetadataInMemory keeps the metadata log in memory, and no more of it than
 	// was not applied yet; otherwise it is in Config.DataDir where that is set.
 	MetadataInMemory bool
@@ -91,8 +94,8 @@ func KRaft(cfg KRaftConfig) Plane {
 
 func (p *kraftPlane) bind(b *Broker) error {
 	p.b = b
-	if len(p.cfg.Voters) == 0 {
-		return errors.New("no voter: name the controllers of the quorum")
+	if len(p.cfg.Voters) == 0 && len(p.cfg.Bootstrap) == 0 {
+		return errors.New("no voter and no bootstrap server: name the controllers of the quorum, or some of them")
 	}
 	for _, v := range p.cfg.Voters {
 		if v.ID == b.cfg.ID {
@@ -112,8 +115,8 @@ func (p *kraftPlane) bind(b *Broker) error {
 		dial = b.cfg.Dial
 	}
 	rc := raftclient.Config{
-		NodeID: b.cfg.ID, ClusterID: b.cfg.ClusterID, Voters: p.cfg.Voters, Listener: p.publisher,
-		FetchTimeout: p.cfg.FetchTimeout, RequestTimeout: p.cfg.RequestTimeout, HWPush: p.cfg.HWPush,
+		NodeID: b.cfg.ID, ClusterID: b.cfg.ClusterID, Voters: p.cfg.Voters, Bootstrap: p.cfg.Bootstrap, Listener: p.publisher,
+		FetchTimeout: p.cfg.FetchTimeout, RequestTimeout: p.cfg.RequestTimeout, DisableHWPush: p.cfg.DisableHWPush,
 		Seed: p.cfg.Seed, Logger: b.log, Now: b.cfg.Now, Dial: dial,
 		Identity: p.cfg.Identity,
 	}
@@ -131,20 +134,18 @@ func (p *kraftPlane) clusterID() string { return p.b.cfg.ClusterID }
 
 func (p *kraftPlane) identity() wire.Identity { return p.cfg.Identity }
 
-// controller is the leader of the quorum.
+// controller is the leader of the quorum, where it says that it listens.
 func (p *kraftPlane) controller() (kafka.BrokerID, string, bool) {
 	leader := p.leader.Load().Leader
-	for _, v := range p.cfg.Voters {
-		if v.ID == leader {
-			return v.ID, v.Addr(), true
-		}
+	if e, ok := p.client.Endpoint(leader); ok {
+		return leader, e.Addr(), true
 	}
 	return kafka.NoLeader, "", false
 }
 
-// controllerID is a broker that forwards: clients of KRaft mode never see
 func (p *kraftPlane) kraftVersion() int16 { return p.client.Quorum().KRaftVersion }
 
+// controllerID is a broker that forwards: clients of KRaft mode never see
 // controllers. Kafka names a random live one; this broker names itself, since
 // it is reached already.
 func (p *kraftPlane) controllerID(img *metadata.Image) kafka.BrokerID {
@@ -220,9 +221,9 @@ func (p *kraftPlane) apis() []wire.API {
 		{55, 0, 2},
 		{57, 0, 2},
 		{64, 0, 0},
-		{94, 0, 0},
 		{80, 0, 1},
 		{81, 0, 0},
+		{94, 0, 0},
 	} {
 		apis = append(apis, wire.API{Key: a.key, MinVersion: a.lowest, MaxVersion: a.highest, Handle: p.handleForwarded})
 	}

@@ -243,7 +243,7 @@ func TestKRaftMetadataOnDisk(t *testing.T) {
 	r := newKRaftRig(t)
 	dir := filepath.Join(t.TempDir(), "b")
 	plane := func() Plane {
-		return KRaft(KRaftConfig{Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, FetchTimeout: time.Second, HWPush: true})
+		return KRaft(KRaftConfig{Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, FetchTimeout: time.Second})
 	}
 	tune := func(c *Config) { c.ClusterID, c.DataDir = testCluster, dir }
 	p := startProcess(t, 1, 0, plane(), tune)
@@ -255,6 +255,26 @@ func TestKRaftMetadataOnDisk(t *testing.T) {
 	eventually(t, "registration", func() bool { b, ok := q.Image().Broker(1); return ok && b.Epoch == q.Epoch() && !b.Fenced })
 	if q.Image().NumPartitions() != 3 || q.Replicas().Led != 3 {
 		t.Errorf("%d partitions, %+v", q.Image().NumPartitions(), q.Replicas())
+	}
+}
+
+// A broker that knows bootstrap servers alone, one of which is gone, finds the
+// leader, registers with it and forwards to it.
+func TestKRaftBootstrapServers(t *testing.T) {
+	r := newKRaftRig(t)
+	p := startProcess(t, 1, 0, KRaft(KRaftConfig{
+		Bootstrap: []string{"127.0.0.1:1", r.voter.Addr()}, Heartbeat: 50 * time.Millisecond, FetchTimeout: time.Second, MetadataInMemory: true,
+	}), func(c *Config) { c.ClusterID = testCluster })
+	eventually(t, "registration", func() bool { b, ok := p.Image().Broker(1); return ok && b.Epoch == p.Epoch() && !b.Fenced })
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(p.addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	if _, err := kadm.NewClient(cl).CreateTopic(ctx, 2, 1, nil, "a"); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -55,7 +55,7 @@ func newKRaftRig(t testing.TB) *kraftRig {
 	}
 	if r.client, err = raftclient.New(raftclient.Config{
 		NodeID: r.voter.ID, ClusterID: testCluster, Voters: []raftclient.Voter{r.voter}, Listener: r, Dir: t.TempDir(),
-		ElectionTimeout: 50 * time.Millisecond, FetchTimeout: time.Second, Logger: testLog(), HWPush: true,
+		ElectionTimeout: 50 * time.Millisecond, FetchTimeout: time.Second, Logger: testLog(),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -340,6 +340,6 @@ func (r *kraftRig) start(id kafka.BrokerID, tune func(*Config)) *process {
 func (r *kraftRig) plane() Plane {
 	return KRaft(KRaftConfig{
 		Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, RegistrationTimeout: 5 * time.Second,
-		FetchTimeout: time.Second, HWPush: true, MetadataInMemory: true,
+		FetchTimeout: time.Second, MetadataInMemory: true,
 	})
 }

@@ -38,7 +38,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 			ZKProtocol:            cfg.ZK.Protocol,
 			AppendLinger:          pointer(cfg.KRaft.AppendLinger),
 			NoOpInterval:          pointer(cfg.KRaft.NoOpInterval),
-			HWPush:                cfg.KRaft.HWPush,
+			NoHWPush:              !cfg.KRaft.HWPush,
 			NoPreVote:             !cfg.KRaft.PreVote,
 		},
 	}

@@ -31,12 +31,12 @@ func (c *Controller) serveDescribeCluster(_ context.Context, r *wire.Request) (k
 	resp.EndpointType = controllerEndpoints
 	resp.ControllerID = int32(c.client.Leader().Leader)
 	for _, member := range c.client.Quorum().Voters {
-		v, ok := c.voter(member.ID)
+		e, ok := c.client.Endpoint(member.ID)
 		if !ok {
 			continue
 		}
 		b := kmsg.NewDescribeClusterResponseBroker()
-		b.NodeID, b.Host, b.Port = int32(v.ID), v.Host, int32(v.Port)
+		b.NodeID, b.Host, b.Port = int32(member.ID), e.Host, int32(e.Port)
 		resp.Brokers = append(resp.Brokers, b)
 	}
 	return resp, nil

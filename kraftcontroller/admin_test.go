@@ -49,6 +49,21 @@ func TestControllersRegister(t *testing.T) {
 	}
 }
 
+// TestControllersRegisterWithoutStaticVoters: the leader of a quorum whose voters
+// are those of its log alone is found there.
+func TestControllersRegisterWithoutStaticVoters(t *testing.T) {
+	cl := newDynamicCluster(t, 3)
+	await(t, "all controllers to register", func() bool {
+		n := 0
+		for c := range cl.active(-1).c.View().Image.Controllers() {
+			if len(c.Endpoints) == 1 && c.Endpoints[0].Addr() == cl.addr(c.ID) {
+				n++
+			}
+		}
+		return n == 3
+	})
+}
+
 // TestKRaftVersion: kraft.version is the quorum's to raise, beside levels of the
 // metadata or not at all.
 func TestKRaftVersion(t *testing.T) {
@@ -164,6 +179,9 @@ func TestGauges(t *testing.T) {
 			if gauges[name]() <= 0 {
 				t.Errorf("controller %d: %s is %d", n.id, name, gauges[name]())
 			}
+		}
+		if lone := n.id == cl.active(-1).id; gauges[raftBean+"number-of-voters"]() != 3 || (gauges[raftBean+"append-records-rate"]() == 0) == lone || gauges[raftBean+"log-end-epoch"]() != gauges[raftBean+"current-epoch"]() {
+			t.Errorf("controller %d, active=%v: %+v", n.id, lone, n.c.client.Metrics())
 		}
 		if lag := gauges[controllerBean+"LastAppliedRecordLagMs"](); lag < 0 || lag > 60_000 {
 			t.Errorf("controller %d lags %d ms", n.id, lag)

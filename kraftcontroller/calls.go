@@ -3,6 +3,7 @@ package kraftcontroller
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -15,6 +16,12 @@ type calls struct {
 	mu   sync.Mutex
 	last uint64
 	open map[uint64]chan answer
+}
+
+// queued is a request before the loop, and when it came there.
+type queued struct {
+	machine.Request
+	at time.Duration
 }
 
 // answer is the machine's. notController says that every error in it is
@@ -64,10 +71,11 @@ func (c *Controller) askMachine(ctx context.Context, r *wire.Request) (answer, e
 	id, ch := c.calls.begin()
 	defer c.calls.end(id)
 	select {
-	case c.requests <- machine.Request{ID: id, Body: r.Body, Principal: r.Principal}:
+	case c.requests <- queued{machine.Request{ID: id, Body: r.Body, Principal: r.Principal}, c.now()}:
 	case <-c.stopped:
 		return answer{}, ErrStopped
 	case <-ctx.Done():
+		c.gaveUp(r)
 		return answer{}, nil
 	}
 	select {
@@ -77,7 +85,16 @@ func (c *Controller) askMachine(ctx context.Context, r *wire.Request) (answer, e
 	case <-c.stopped:
 		return answer{}, ErrStopped
 	case <-ctx.Done():
+		c.gaveUp(r)
 		return answer{}, nil
+	}
+}
+
+// gaveUp counts a request whose client left before its answer came.
+func (c *Controller) gaveUp(r *wire.Request) {
+	c.counters.timedOut.Add(1)
+	if r.Body.Key() == int16(kmsg.BrokerHeartbeat) {
+		c.counters.heartbeatsTimedOut.Add(1)
 	}
 }
 

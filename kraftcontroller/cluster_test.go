@@ -19,6 +19,7 @@ import (
 	"kbench/kafka"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raftclient"
 )
 
@@ -67,6 +68,48 @@ func testLogger() *slog.Logger {
 }
 
 func newCluster(t testing.TB, n int, tune func(*Config)) *cluster {
+	cl := addresses(t, n, tune)
+	for _, v := range cl.voters {
+		cl.start(v.ID)
+	}
+	return cl
+}
+
+// newDynamicCluster formats the directories of n controllers with themselves as
+// the first voters; each one's configuration has bootstrap servers only.
+func newDynamicCluster(t testing.TB, n int) *cluster {
+	cl := addresses(t, n, nil)
+	first := metalog.Quorum{Level: 1}
+	var bootstrap []string
+	for _, v := range cl.voters {
+		bootstrap = append(bootstrap, v.Addr())
+		first.Voters = append(first.Voters, metalog.Voter{
+			VoterKey:  metalog.VoterKey{ID: v.ID, Directory: kafka.UUID{0x70, byte(v.ID)}},
+			Endpoints: []kafka.Endpoint{{Listener: raftclient.ControllerListener, Host: v.Host, Port: v.Port}}, MaxLevel: 1,
+		})
+	}
+	cl.tune = func(c *Config) {
+		c.Raft.Voters, c.Raft.Controller, c.Raft.Bootstrap = nil, true, bootstrap
+		for _, v := range first.Voters {
+			if v.ID == c.Raft.NodeID {
+				c.Raft.Endpoints = v.Endpoints
+			}
+		}
+	}
+	for _, v := range first.Voters {
+		if _, err := metalog.FormatDirectory(metalog.OS(), filepath.Join(cl.dir, fmt.Sprint(v.ID)), metalog.Format{
+			ClusterID: clusterID, NodeID: v.ID, Directory: v.Directory, Quorum: first, Timestamp: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		cl.start(v.ID)
+	}
+	return cl
+}
+
+// addresses finds n free ports and makes the cluster that has them; it starts
+// nothing.
+func addresses(t testing.TB, n int, tune func(*Config)) *cluster {
 	cl := &cluster{t: t, dir: t.TempDir(), tune: tune, nodes: map[kafka.BrokerID]*node{}}
 	for i := range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,9 +127,6 @@ func newCluster(t testing.TB, n int, tune func(*Config)) *cluster {
 			n.kill()
 		}
 	})
-	for _, v := range cl.voters {
-		cl.start(v.ID)
-	}
 	return cl
 }
 

@@ -37,7 +37,7 @@ type Controller struct {
 	client *raftclient.Client
 
 	news     chan news
-	requests chan machine.Request
+	requests chan queued
 	calls    *calls
 	view     atomic.Pointer[View]
 
@@ -71,7 +71,7 @@ func New(cfg Config) (*Controller, error) {
 	cfg.Machine.StartMs = origin.UnixMilli()
 	c := &Controller{
 		cfg: cfg, log: cfg.Raft.Logger, origin: origin,
-		news: make(chan news, maxNews), requests: make(chan machine.Request, maxRequests),
+		news: make(chan news, maxNews), requests: make(chan queued, maxRequests),
 		calls: newCalls(), stopped: make(chan struct{}),
 		deadline: machine.Never, claimed: kafka.NoEpoch,
 	}

@@ -38,7 +38,7 @@ func (c *Controller) loop(ctx context.Context) error {
 		case n := <-c.news:
 			err = c.hear(ctx, n)
 		case r := <-c.requests:
-			err = c.step(ctx, r)
+			err = c.take(ctx, r)
 		case <-timer.C:
 			err = c.tick(ctx)
 		}
@@ -69,11 +69,20 @@ func (c *Controller) wait() time.Duration {
 // (KAFKA-15019).
 func (c *Controller) tick(ctx context.Context) error {
 	for range len(c.requests) {
-		if err := c.step(ctx, <-c.requests); err != nil {
+		if err := c.take(ctx, <-c.requests); err != nil {
 			return err
 		}
 	}
 	return c.step(ctx, machine.Tick{})
+}
+
+// take steps a request in.
+func (c *Controller) take(ctx context.Context, r queued) error {
+	start := c.now()
+	c.counters.queueTime.add(start - r.at)
+	err := c.step(ctx, r.Request)
+	c.counters.processingTime.add(c.now() - start)
+	return err
 }
 
 // hear steps in what the quorum tells.
@@ -85,6 +94,7 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 		id := n.snapshot.ID()
 		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: snapshotValues(n.snapshot)})
 		c.next = id.EndOffset
+		c.counters.loads.Add(1)
 		c.snapshots.loaded(c.now())
 		n.done <- err
 		return err
@@ -129,6 +139,7 @@ func (c *Controller) step(ctx context.Context, in machine.Input) error {
 	before, epoch := c.m.Active()
 	fx, refused, err := c.decide(in)
 	if err != nil {
+		c.counters.errors.Add(1)
 		return err
 	}
 	c.deadline = fx.Deadline

@@ -1,10 +1,14 @@
 package kraftcontroller
 
 import (
+	"fmt"
+	"maps"
 	"sync/atomic"
+	"time"
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/raftclient"
 )
 
 // counters are what the loop counts for metrics.
@@ -15,6 +19,12 @@ type counters struct {
 	leaders     atomic.Int64 // active controllers heard of
 	unclean     atomic.Int64 // elections
 	snapshotted atomic.Int64 // bytes of the last snapshot written
+	snapshotAt  atomic.Int64 // when that was, as Controller.now
+	loads       atomic.Int64 // snapshots loaded
+	errors      atomic.Int64 // steps that failed, each the end of the controller
+
+	timedOut, heartbeatsTimedOut atomic.Int64 // requests whose client left before the answer
+	queueTime, processingTime    latencies    // of requests
 }
 
 // The names that Kafka gives its beans.
@@ -22,12 +32,30 @@ const (
 	controllerBean = "kafka.controller:type=KafkaController,name="
 	raftBean       = "kafka.server:type=raft-metrics,name="
 	loaderBean     = "kafka.server:type=MetadataLoader,name="
+	snapshotBean   = "kafka.server:type=SnapshotEmitter,name="
+	queueBean      = "kafka.controller:type=ControllerEventManager,name="
 )
 
-// Gauges gives the controller's metrics under Kafka's names. Each function may
+// Gauges gives the controller's metrics under Kafka's names; one that Kafka gives
+// as a histogram has the attribute behind its name. Each function may
 // be called from any goroutine, at any time, and costs at most a walk over the
-// brokers.
+// brokers. Whole numbers where Kafka has fractions: rates a second, and
+// poll-idle-ratio-avg in percent; current-state is the number of a raft.State.
 func (c *Controller) Gauges() map[string]func() int64 {
+	gauges := c.controllerGauges()
+	maps.Copy(gauges, c.raftGauges())
+	for name, l := range map[string]*latencies{"EventQueueTimeMs": &c.counters.queueTime, "EventQueueProcessingTimeMs": &c.counters.processingTime} {
+		gauges[queueBean+name+":Count"] = l.count
+		gauges[queueBean+name+":Max"] = l.maxMs
+		for _, percent := range []int64{50, 99} {
+			gauges[fmt.Sprintf("%s%s:%dthPercentile", queueBean, name, percent)] = func() int64 { return l.percentileMs(percent) }
+		}
+	}
+	return gauges
+}
+
+// controllerGauges are those of the event loop and the metadata.
+func (c *Controller) controllerGauges() map[string]func() int64 {
 	image := func(f func(*metadata.Image) int) func() int64 {
 		return func() int64 { return int64(f(c.View().Image)) }
 	}
@@ -50,15 +78,48 @@ func (c *Controller) Gauges() map[string]func() int64 {
 		controllerBean + "LastCommittedRecordOffset":                              func() int64 { return int64(c.client.HighWatermark()) - 1 },
 		controllerBean + "NewActiveControllersCount":                              c.counters.leaders.Load,
 		controllerBean + "EventQueueOperationsStartedCount":                       c.counters.started.Load,
+		controllerBean + "EventQueueOperationsTimedOutCount":                      c.counters.timedOut.Load,
+		controllerBean + "TimedOutBrokerHeartbeatCount":                           c.counters.heartbeatsTimedOut.Load,
+		controllerBean + "MetadataErrorCount":                                     c.counters.errors.Load,
 		"kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec": c.counters.unclean.Load,
-		raftBean + "current-leader":                                               func() int64 { return int64(c.client.Leader().Leader) },
-		raftBean + "current-epoch":                                                func() int64 { return int64(c.client.Leader().Epoch) },
-		raftBean + "high-watermark":                                               func() int64 { return int64(c.client.HighWatermark()) },
-		raftBean + "log-end-offset":                                               func() int64 { return int64(c.client.LogEndOffset()) },
 		loaderBean + "CurrentControllerId":                                        func() int64 { return int64(c.client.Leader().Leader) },
 		loaderBean + "CurrentMetadataVersion":                                     image(func(i *metadata.Image) int { return int(i.FeatureLevel(metadata.MetadataVersionFeature)) }),
-		"kafka.server:type=SnapshotEmitter,name=LatestSnapshotGeneratedBytes":     c.counters.snapshotted.Load,
+		loaderBean + "HandleLoadSnapshotCount":                                    c.counters.loads.Load,
+		snapshotBean + "LatestSnapshotGeneratedBytes":                             c.counters.snapshotted.Load,
+		snapshotBean + "LatestSnapshotGeneratedAgeMs":                             c.snapshotAgeMs,
 	}
+}
+
+// raftGauges are those of the quorum.
+func (c *Controller) raftGauges() map[string]func() int64 {
+	gauges := map[string]func() int64{}
+	for name, of := range map[string]func(raftclient.Metrics) int64{
+		"current-state":                    func(m raftclient.Metrics) int64 { return int64(m.State) },
+		"current-leader":                   func(m raftclient.Metrics) int64 { return int64(m.Leader) },
+		"current-vote":                     func(m raftclient.Metrics) int64 { return int64(m.Voted) },
+		"current-epoch":                    func(m raftclient.Metrics) int64 { return int64(m.Epoch) },
+		"high-watermark":                   func(m raftclient.Metrics) int64 { return int64(m.HighWatermark) },
+		"log-end-offset":                   func(m raftclient.Metrics) int64 { return int64(m.LogEndOffset) },
+		"log-end-epoch":                    func(m raftclient.Metrics) int64 { return int64(m.LogEndEpoch) },
+		"number-of-voters":                 func(m raftclient.Metrics) int64 { return int64(m.Voters) },
+		"number-unknown-voter-connections": func(m raftclient.Metrics) int64 { return int64(m.UnknownVoters) },
+		"commit-latency-avg":               func(m raftclient.Metrics) int64 { return m.Commit.Avg.Milliseconds() },
+		"commit-latency-max":               func(m raftclient.Metrics) int64 { return m.Commit.Max.Milliseconds() },
+		"election-latency-avg":             func(m raftclient.Metrics) int64 { return m.Election.Avg.Milliseconds() },
+		"election-latency-max":             func(m raftclient.Metrics) int64 { return m.Election.Max.Milliseconds() },
+		"fetch-records-rate":               func(m raftclient.Metrics) int64 { return int64(m.Fetched.PerSecond) },
+		"append-records-rate":              func(m raftclient.Metrics) int64 { return int64(m.Appended.PerSecond) },
+		"poll-idle-ratio-avg":              func(m raftclient.Metrics) int64 { return int64(100 * m.Idle) },
+	} {
+		gauges[raftBean+name] = func() int64 { return of(c.client.Metrics()) }
+	}
+	return gauges
+}
+
+// snapshotAgeMs is how long ago the last snapshot was written, or the controller
+// started.
+func (c *Controller) snapshotAgeMs() int64 {
+	return (c.now() - time.Duration(c.counters.snapshotAt.Load())).Milliseconds()
 }
 
 // lagMs is how old the last committed batch is; that of the active controller

@@ -2,6 +2,7 @@ package kraftcontroller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raft"
-	"kbench/kraftcontroller/raftclient"
 )
 
 // The waits of Kafka's ControllerRegistrationManager after a failure.
@@ -108,11 +108,11 @@ func (r *registrar) send(ctx context.Context, leader kafka.BrokerID, req kmsg.Re
 		}
 		return a.body, err
 	}
-	v, ok := r.c.voter(leader)
+	e, ok := r.c.client.Endpoint(leader)
 	if !ok {
-		return nil, fmt.Errorf("it is not among the voters that are configured")
+		return nil, errors.New("nobody has told yet where it listens")
 	}
-	conn, err := wire.Dial(ctx, v.Addr(), wire.DialOptions{Dial: r.c.cfg.Raft.Dial}.With(r.c.cfg.Raft.Identity))
+	conn, err := wire.Dial(ctx, e.Addr(), wire.DialOptions{Dial: r.c.cfg.Raft.Dial}.With(r.c.cfg.Raft.Identity))
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +123,9 @@ func (r *registrar) send(ctx context.Context, leader kafka.BrokerID, req kmsg.Re
 func (r *registrar) request() kmsg.Request {
 	req := kmsg.NewPtrControllerRegistrationRequest()
 	req.ControllerID, req.IncarnationID = int32(r.c.cfg.Raft.NodeID), r.incarnation
-	if v, ok := r.c.voter(r.c.cfg.Raft.NodeID); ok {
+	for _, e := range r.c.client.Endpoints() {
 		l := kmsg.NewControllerRegistrationRequestListener()
-		l.Name, l.Host, l.Port = raftclient.ControllerListener, v.Host, v.Port
-		l.SecurityProtocol = int16(r.c.cfg.Raft.Protocol)
+		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Listener, e.Host, e.Port, int16(r.c.cfg.Raft.Protocol)
 		req.Listeners = append(req.Listeners, l)
 	}
 	supported := metadata.SupportedFeatures()
@@ -139,10 +138,4 @@ func (r *registrar) request() kmsg.Request {
 	k.Name, k.MinSupportedVersion, k.MaxSupportedVersion = metadata.KRaftVersionFeature, raft.SupportedKRaft.Min, raft.SupportedKRaft.Max
 	req.Features = append(req.Features, k)
 	return req
-}
-
-// voter finds where a member of the quorum listens.
-func (c *Controller) voter(id kafka.BrokerID) (raftclient.Voter, bool) {
-	e, ok := c.client.Endpoint(id)
-	return raftclient.Voter{ID: id, Host: e.Host, Port: e.Port}, ok
 }

@@ -61,6 +61,7 @@ func (c *Controller) maybeSnapshot(ctx context.Context, b *metalog.Batch) {
 		switch {
 		case err == nil:
 			c.counters.snapshotted.Store(size)
+			c.counters.snapshotAt.Store(int64(c.now()))
 			c.log.Info("wrote a snapshot", "endOffset", id.EndOffset, "bytes", size, "took", c.now()-start)
 		case errors.Is(err, raftclient.ErrClosed) || ctx.Err() != nil:
 		default: // the log is whole without it, and another will be tried

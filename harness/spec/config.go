@@ -136,7 +136,7 @@ func defaultConfig() Config {
 		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true, StatesPerMulti: 1, BrokerEpochs: true, Protocol: ibp.Default.String()},
 		KRaft: KRaftTuning{
 			AppendLinger: 25 * time.Millisecond, NoOpInterval: 500 * time.Millisecond,
-			PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
+			HWPush: true, PreVote: true, ElectionTimeout: time.Second, ElectionBackoffMax: time.Second,
 		},
 		Broker: BrokerTuning{ReplicaLagMax: 30 * time.Second, ShutdownBackoff: 5 * time.Second},
 		Kafka:  KafkaTuning{Brokers: BrokersOurs, Heap: "1g"},

@@ -106,7 +106,7 @@ type Quorum struct {
 	Voters []Voter        `json:"voters,omitempty"` // static voters, and where a broker looks for the leader
 	// A controller of a dynamic quorum (KIP-853) has no Voters: its directory is
 	// formatted with the first ones. It says where it listens and who else knows
-	// the leader.
+	// the leader; its brokers have Bootstrap only.
 	Host      string   `json:"host,omitempty"`
 	Port      uint16   `json:"port,omitempty"`
 	Bootstrap []string `json:"bootstrap,omitempty"` // host:port, controller.quorum.bootstrap.servers
@@ -147,7 +147,7 @@ type Tuning struct {
 	ZKProtocol            string    `json:"zkProtocol,omitempty"`            // inter.broker.protocol.version, 3.9
 	AppendLinger          *Duration `json:"appendLinger,omitempty"`          // controller.quorum.append.linger.ms, 25ms
 	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
-	HWPush                bool      `json:"hwPush,omitempty"`                // KIP-1166: parked fetches wake when the high watermark moves
+	NoHWPush              bool      `json:"noHwPush,omitempty"`              // true is Kafka before 4.1: parked fetches wait for the next record (KIP-1166)
 	NoPreVote             bool      `json:"noPreVote,omitempty"`             // true is Kafka before 4.0 (KIP-996)
 
 	// Auto leader rebalance is off where it is not asked for, unlike Kafka's: it

@@ -110,7 +110,7 @@ func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
 		fault(c.ZooKeeper.SessionTimeout <= 0, "zookeeper.sessionTimeout is %s: give a positive duration", c.ZooKeeper.SessionTimeout.D())
 		c.ZooKeeper.checkAccess(fault)
 	case ModeKRaft:
-		fault(len(c.Quorum.Voters) == 0 && !c.Quorum.Dynamic(), "quorum.voters is empty: name the controllers")
+		fault(len(c.Quorum.Voters) == 0 && len(c.Quorum.Bootstrap) == 0, "quorum.voters and quorum.bootstrap are empty: name the controllers")
 	default:
 		fault(true, "mode is %q: use zk or kraft", c.Mode)
 	}

@@ -64,7 +64,7 @@ func newNode(w *world, id int, voters []raft.Voter) *node {
 		ElectionTimeout: w.p.electionTimeout, FetchTimeout: w.p.fetchTimeout, ElectionBackoffMax: w.p.electionTimeout,
 		RequestTimeout: w.p.fetchTimeout, FetchMaxWait: w.p.fetchTimeout / 4, RetryBackoff: 5 * time.Millisecond,
 		FetchMaxBytes: int32(1 + w.rng.IntN(20)), SnapshotMaxBytes: snapshotChunk,
-		DisablePreVote: w.p.noPreVote, HWPush: w.p.hwPush,
+		DisablePreVote: w.p.noPreVote, DisableHWPush: !w.p.hwPush,
 		NoFlush:   w.rng.IntN(2) == 0,
 		Endpoints: endpoints(id),
 	}

@@ -63,10 +63,11 @@ type Config struct {
 	// DisablePreVote turns off the Prospective state (KIP-996, Kafka 4.0), as
 	// it must be while a voter does not know Vote version 2.
 	DisablePreVote bool
-	// HWPush answers a parked fetch also when the high watermark passes the one
-	// that the replica knows (KIP-1166, Fetch version 18), not only when the
-	// log grows.
-	HWPush bool
+	// DisableHWPush answers a parked fetch when the log grows only, as Kafka
+	// before 4.1 does, and not when the high watermark passes the one that the
+	// replica knows (KIP-1166, Fetch version 18). On an idle log a replica then
+	// learns of a commit with the next record.
+	DisableHWPush bool
 	// NoFlush lets an observer fetch on without waiting for its disk. Brokers
 	// may, controllers must not. Ignored on voters.
 	NoFlush bool

@@ -37,7 +37,7 @@ func (m *Machine) handleFetch(id uint64, r FetchRequest) {
 	}
 	answer := m.fetchAnswer(r, true)
 	p := parked{id: id, request: r, answer: answer, until: m.now + r.MaxWait}
-	push := m.cfg.HWPush && p.wantsHighWatermark(m.lead.hw)
+	push := !m.cfg.DisableHWPush && p.wantsHighWatermark(m.lead.hw)
 	if answer.Read != nil || answer.Diverging != nil || answer.Snapshot != nil || r.MaxWait == 0 || push || !m.makeRoom(r.Replica) {
 		m.reply(id, answer)
 		return

@@ -184,7 +184,7 @@ func (m *Machine) advanceHighWatermark() {
 	m.lead.hw = hw
 	m.hw = max(m.hw, hw)
 	m.changeCommitted()
-	if m.cfg.HWPush {
+	if !m.cfg.DisableHWPush {
 		m.wakeParked(func(p parked) bool { return p.wantsHighWatermark(hw) })
 	}
 }

@@ -318,6 +318,9 @@ func (m *Machine) Role() Role {
 // of its own epoch; it tells others none until then (KAFKA-12619).
 func (m *Machine) HighWatermark() kafka.Offset { return m.hw }
 
+// Voted gives whom this node voted for in this epoch, id None for nobody.
+func (m *Machine) Voted() ReplicaKey { return m.voted }
+
 // LogStart gives the first offset of the log.
 func (m *Machine) LogStart() kafka.Offset { return m.log.start }
 

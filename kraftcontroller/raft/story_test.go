@@ -95,7 +95,7 @@ func (s *story) start() string {
 		NodeID: kafka.BrokerID(s.int("id", 1)), ClusterID: "c1",
 		ElectionTimeout: 10 * time.Second, FetchTimeout: 50 * time.Second, RequestTimeout: 5 * time.Second,
 		RetryBackoff: 50 * time.Millisecond, ElectionBackoffMax: 100 * time.Millisecond,
-		DisablePreVote: s.d.HasArg("no-pre-vote"), HWPush: s.d.HasArg("hw-push"), NoFlush: s.d.HasArg("no-flush"),
+		DisablePreVote: s.d.HasArg("no-pre-vote"), DisableHWPush: !s.d.HasArg("hw-push"), NoFlush: s.d.HasArg("no-flush"),
 		Seed: [2]uint64{1, 2}, MaxParked: s.int("max-parked", 0),
 	}
 	for _, v := range s.list("voters") {
@@ -460,7 +460,7 @@ func (q *quorum) make() {
 		n := &member{inbound: map[uint64]parcel{}, p: Persisted{QuorumState: EmptyQuorumState()}}
 		n.cfg = Config{
 			NodeID: kafka.BrokerID(id), Voters: voters, Seed: [2]uint64{uint64(id), 7},
-			DisablePreVote: q.d.HasArg("no-pre-vote"), HWPush: q.d.HasArg("hw-push"),
+			DisablePreVote: q.d.HasArg("no-pre-vote"), DisableHWPush: !q.d.HasArg("hw-push"),
 			RetryBackoff: 400 * time.Millisecond, // so that the traces of dead peers stay short
 		}
 		q.nodes[n.cfg.NodeID] = n

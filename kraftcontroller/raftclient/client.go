@@ -46,6 +46,7 @@ type Client struct {
 	flushing  bool
 	receiving *metalog.SnapshotReceiver
 	lastRead  readCache
+	meter     meter        // also read by others
 	owned     []raft.Input // made by carrying out effects, stepped before anything else
 
 	mu    sync.Mutex
@@ -69,6 +70,7 @@ type event struct {
 // state is what other goroutines see of the machine.
 type state struct {
 	role   raft.Role
+	voted  kafka.BrokerID
 	hw     kafka.Offset // NoOffset where unknown
 	end    kafka.Offset
 	quorum raft.Quorum

@@ -104,7 +104,7 @@ type Config struct {
 	RetryBackoff       time.Duration
 	FetchMaxWait       time.Duration
 
-	HWPush         bool // KIP-1166, Fetch version 18
+	DisableHWPush  bool // Kafka before 4.1: replicas hear of a commit with the next record (KIP-1166)
 	DisablePreVote bool // Kafka before 4.0
 
 	Seed   uint64 // of the election timeouts; 0 takes one from the node id and the clock
@@ -196,7 +196,7 @@ func (c *Config) machine() raft.Config {
 		ElectionTimeout: c.ElectionTimeout, FetchTimeout: c.FetchTimeout,
 		ElectionBackoffMax: c.ElectionBackoffMax, RequestTimeout: c.RequestTimeout,
 		RetryBackoff: c.RetryBackoff, FetchMaxWait: c.FetchMaxWait,
-		DisablePreVote: c.DisablePreVote, HWPush: c.HWPush,
+		DisablePreVote: c.DisablePreVote, DisableHWPush: c.DisableHWPush,
 		NoFlush: !c.syncs(), AutoJoin: c.AutoJoin && c.Controller,
 		Endpoints: c.Endpoints, Listener: c.ListenerName,
 		Seed: [2]uint64{c.Seed, uint64(c.NodeID)},

@@ -33,9 +33,9 @@ type pickVersion func(key, lowest, highest int16) (int16, error)
 func (c *Client) encodeRequest(msg raft.Message, pick pickVersion) (kmsg.Request, error) {
 	switch m := msg.(type) {
 	case raft.FetchRequest:
-		highest := int16(17)
-		if c.cfg.HWPush {
-			highest = 18
+		highest := int16(18)
+		if c.cfg.DisableHWPush {
+			highest = 17
 		}
 		v, err := pick(keyFetch, 12, highest)
 		return encodeFetch(m, v), err

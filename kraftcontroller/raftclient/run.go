@@ -53,17 +53,23 @@ func (c *Client) loop(ctx context.Context) error {
 	deadline, err := c.settle(c.step(raft.Tick{}))
 	for err == nil {
 		timer.Reset(c.until(deadline))
+		before := c.cfg.Now()
+		waited := func() { c.meter.waited(c.cfg.Now().Sub(before)) }
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err = <-c.fatal:
 			continue
 		case r := <-c.flushed:
+			waited()
 			deadline, err = c.flushDone(r)
 		case <-c.drainNow:
+			waited()
 		case e := <-c.inbox:
+			waited()
 			deadline, err = c.take(e, deadline)
 		case <-timer.C:
+			waited()
 			deadline, err = c.step(raft.Tick{})
 		}
 		deadline, err = c.settle(deadline, err)
@@ -161,7 +167,9 @@ func (c *Client) stepControl(in raft.Input) (time.Duration, error) {
 }
 
 func (c *Client) stepNow(in raft.Input) (time.Duration, error) {
-	fx, deadline := c.machine.Step(c.now(), in)
+	now := c.now()
+	fx, deadline := c.machine.Step(now, in)
+	c.meter.observe(now, fx, c.machine.Role())
 	if cancel, ok := in.(raft.Cancel); ok {
 		delete(c.calls, cancel.ID)
 	}
@@ -207,7 +215,7 @@ func (c *Client) syncLoop(ctx context.Context) {
 // publish shows the machine's state to the other goroutines.
 func (c *Client) publish() {
 	c.mu.Lock()
-	c.state = state{role: c.machine.Role(), hw: c.machine.HighWatermark(), end: c.machine.LogEnd(), quorum: c.machine.Quorum()}
+	c.state = state{role: c.machine.Role(), voted: c.machine.Voted().ID, hw: c.machine.HighWatermark(), end: c.machine.LogEnd(), quorum: c.machine.Quorum()}
 	c.mu.Unlock()
 	c.addrs.use(c.machine.Quorum().Voters)
 	signal(c.wake)

@@ -31,9 +31,9 @@ type answer struct {
 // APIs are what a voter serves to the quorum and to observers. They answer as
 // long as Run runs.
 func (c *Client) APIs() []wire.API {
-	fetchMax := int16(17)
-	if c.cfg.HWPush {
-		fetchMax = 18
+	fetchMax := int16(18)
+	if c.cfg.DisableHWPush {
+		fetchMax = 17
 	}
 	apis := []wire.API{
 		{Key: keyFetch, MinVersion: 12, MaxVersion: fetchMax, Handle: c.serveFetch},

@@ -160,6 +160,10 @@ func (c *Client) Quorum() raft.Quorum {
 	return c.state.quorum
 }
 
+// Endpoints is where this node listens as a controller. The caller must not
+// write to it.
+func (c *Client) Endpoints() []kafka.Endpoint { return c.cfg.Endpoints }
+
 // Endpoint is where a node of the quorum listens, this one among them; false where
 // that is not known.
 func (c *Client) Endpoint(id kafka.BrokerID) (kafka.Endpoint, bool) {

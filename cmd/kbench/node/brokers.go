@@ -132,8 +132,8 @@ func (p *process) plane() broker.Plane {
 	t := p.cfg.Timers
 	if p.cfg.Mode == nodeconfig.ModeKRaft {
 		return broker.KRaft(broker.KRaftConfig{
-			Voters: p.voters(), Heartbeat: t.BrokerHeartbeat.D(),
-			FetchTimeout: t.FetchTimeout.D(), HWPush: p.cfg.Tuning.HWPush,
+			Voters: p.voters(), Bootstrap: p.cfg.Quorum.Bootstrap, Heartbeat: t.BrokerHeartbeat.D(),
+			FetchTimeout: t.FetchTimeout.D(), DisableHWPush: p.cfg.Tuning.NoHWPush,
 			Identity: p.secure.identity(nodeconfig.ControllerListener),
 		})
 	}

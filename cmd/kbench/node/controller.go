@@ -68,7 +68,7 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			AppendLinger: orDefault(k.AppendLinger, raftclient.DefaultAppendLinger),
 			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
 			ElectionBackoffMax: t.ElectionBackoffMax.D(),
-			HWPush:             k.HWPush, DisablePreVote: k.NoPreVote,
+			DisableHWPush:      k.NoHWPush, DisablePreVote: k.NoPreVote,
 			Identity: p.secure.identity(raftclient.ControllerListener), Protocol: p.secure.protocol(raftclient.ControllerListener),
 			Logger: p.log, Trace: p.trace,
 		},
