@@ -17,6 +17,7 @@ var dataInterference = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.trial(func() error { return r.gated(ctx, 1, r.interfere) })
 	},
+	refuses: func(s Setup, p Params) error { return refusesChanges(s, p.How) },
 }
 
 // interfere takes one stream of changes through both halves.

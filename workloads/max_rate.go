@@ -26,7 +26,8 @@ var maxRate = Workload{
 		changeParam(changeCreate, changeLeader, changeConfig), trialsParam("1"), rateParam.or("50").says("changes per second that the search begins with"),
 		durationParam.or("5s").says("how long each rate is driven"), limitParam, probeRateParam, probePartitionsParam, timeoutParam.or("10m"),
 	},
-	run: func(ctx context.Context, r *run) error { return r.eachTrial(ctx, r.searchRate) },
+	run:     func(ctx context.Context, r *run) error { return r.eachTrial(ctx, r.searchRate) },
+	refuses: func(s Setup, p Params) error { return refusesChanges(s, p.How) },
 }
 
 // searchRate doubles and bisects.

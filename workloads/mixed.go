@@ -15,6 +15,13 @@ var mixed = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.trial(func() error { return r.gated(ctx, 1, r.mix) })
 	},
+	refuses: func(s Setup, p Params) error {
+		w, err := parseWeights(p.Weights)
+		if err != nil {
+			return err
+		}
+		return refusesChanges(s, w.kinds...)
+	},
 }
 
 // mix takes a spread of each kind through one open loop.

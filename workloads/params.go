@@ -186,6 +186,11 @@ func (w Workload) Resolve(p Params) (Params, error) {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", w.Kind, known.Name, err))
 		}
 	}
+	if len(errs) == 0 && p.Arrival != "" {
+		if err := p.checkLoad(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", w.Kind, err))
+		}
+	}
 	return p, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -19,6 +20,8 @@ const (
 	// dynamicQuorum is the level of kraft.version with voters that change
 	// (KIP-853).
 	dynamicQuorum = 1
+	// raiseTimeout bounds the wait for what every voter supports.
+	raiseTimeout = time.Minute
 )
 
 var quorumChange = Workload{
@@ -106,28 +109,39 @@ func (t *trialRun) chooseVoter(voters []voter, leader kafka.BrokerID) (voter, er
 }
 
 // raiseKRaftVersion lets voters change; where they may already nothing happens.
+// A leader raises it when every voter has told what it supports, which each
+// does once in three fetch timeouts.
 func (t *trialRun) raiseKRaftVersion(ctx context.Context) error {
+	t.phase("prepare")
+	ctx, cancel := context.WithTimeoutCause(ctx, raiseTimeout, fmt.Errorf("not within %v", raiseTimeout))
+	defer cancel()
+	for {
+		_, err := t.admin.insist(ctx, "raise kraft.version", t.raiseOnce)
+		if !errors.Is(err, kafka.InvalidUpdateVersion) {
+			return err
+		}
+		if pause(ctx, 500*time.Millisecond) != nil {
+			return fmt.Errorf("raise kraft.version: %w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+func (t *trialRun) raiseOnce(ctx context.Context, addr string, _ bool) error {
 	up := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
 	up.Feature, up.MaxVersionLevel, up.UpgradeType = "kraft.version", dynamicQuorum, 1
 	req := kmsg.NewPtrUpdateFeaturesRequest()
 	req.FeatureUpdates = append(req.FeatureUpdates, up)
-	_, err := t.admin.insist(ctx, "raise kraft.version", func(ctx context.Context, addr string, _ bool) error {
-		resp, err := t.admin.send(ctx, addr, apiUpdateFeatures, req)
-		if err != nil {
+	resp, err := t.admin.send(ctx, addr, apiUpdateFeatures, req)
+	if err != nil {
+		return err
+	}
+	r := resp.(*kmsg.UpdateFeaturesResponse)
+	for _, one := range r.Results {
+		if err := judged(one.ErrorCode, one.ErrorMessage); err != nil {
 			return err
 		}
-		r := resp.(*kmsg.UpdateFeaturesResponse)
-		if err := judged(r.ErrorCode, r.ErrorMessage); err != nil {
-			return err
-		}
-		for _, one := range r.Results {
-			if err := judged(one.ErrorCode, one.ErrorMessage); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return err
+	}
+	return judged(r.ErrorCode, r.ErrorMessage)
 }
 
 // voters asks the leader for the voters.
