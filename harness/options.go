@@ -15,11 +15,14 @@ type Options struct {
 	Out         string // receives the run folder
 	CommandLine []string
 	Tool        results.Tool
-	Provider    string // process or docker, as it was resolved
-	ProviderWhy string // why auto chose it
-	DataDir     string // where nodes keep their data, for the environment
+	Provider    string   // process or docker, as it was resolved
+	ProviderWhy string   // why auto chose it
+	DataDir     string   // where nodes keep their data, for the environment
+	Warnings    []string // that every reader of the run must see
 	// Open makes the provider of one cell; name is unique in the machine.
 	Open func(ctx context.Context, name string) (provider.Provider, error)
+	// Resume is the run that goes on, of Spec; nil begins one.
+	Resume *Unfinished
 	// Units is what is run, in this order; nil means the Matrix of Spec.
 	Units []Unit
 	// Retries is how often a unit with an invalid turn is run again.

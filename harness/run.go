@@ -16,21 +16,23 @@ import (
 // The error is for what kept a run folder from being written; a cell that
 // failed is in the manifest, as invalid and with the reason.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	started := time.Now()
 	o.Name = cmp.Or(o.Name, o.Spec.Name)
-	w, err := results.Create(o.Out, o.Name, started)
-	if err != nil {
+	r := &runner{Options: o, started: time.Now()}
+	r.runCell = r.cell
+	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
-	r := &runner{Options: o, w: w, started: started}
-	r.runCell = r.cell
+	w := r.w
 	units := o.Units
 	if units == nil {
 		units = Matrix(o.Spec)
 	}
 	m := r.manifest()
-	m.Cells = r.units(ctx, units)
+	m.Cells = r.units(ctx, m, units)
 	m.Ended, m.Interrupted = time.Now(), ctx.Err() != nil
+	if r.unkept != nil {
+		m.Warnings = append(m.Warnings, r.unkept.Error())
+	}
 	m.Verdict = results.Overall(m.Cells)
 	for _, c := range m.Cells {
 		for _, reason := range c.Reasons {
@@ -50,6 +52,10 @@ type runner struct {
 	Options
 	w       *results.Writer
 	started time.Time
+	book    book
+	done    int      // units that a killed run had finished
+	resumed []string // how the run was taken up, for readers
+	unkept  error    // why the run cannot be resumed
 	runCell func(ctx context.Context, t Turn, attempt, n, total int) results.Cell
 }
 
@@ -75,6 +81,7 @@ func (r *runner) manifest() results.Manifest {
 	if env.OnMemory() {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the data directory is on %s: fsync costs nothing there and nothing is durable", env.FileSystem))
 	}
+	m.Warnings = append(append(m.Warnings, r.Warnings...), r.resumed...)
 	for _, warning := range m.Warnings {
 		r.say("warning: " + warning)
 	}

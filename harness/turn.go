@@ -54,22 +54,28 @@ type ranTurn struct {
 	from, to results.Mark
 }
 
-// units runs everything, in order. What an interrupt kept from starting is
-// left out.
-func (r *runner) units(ctx context.Context, units []Unit) []results.Cell {
-	var b book
+// units runs everything that is not done, in order, and keeps how far it came.
+// What an interrupt kept from starting is left out.
+func (r *runner) units(ctx context.Context, m results.Manifest, units []Unit) []results.Cell {
 	total, n := len(slices.Concat(units...)), 0
+	r.checkpoint(m, r.done)
 	for i, u := range units {
 		if ctx.Err() != nil {
 			break
 		}
-		whole := r.unit(ctx, &b, u, i, n, total)
 		n += len(u)
+		if i < r.done {
+			continue
+		}
+		whole := r.unit(ctx, &r.book, u, i, n-len(u), total)
+		if ctx.Err() == nil {
+			r.checkpoint(m, i+1)
+		}
 		if !whole && r.StopAtLoss {
 			break
 		}
 	}
-	return b.closed()
+	return r.book.closed()
 }
 
 // unit runs the turns of a unit until they are all valid or the retries are

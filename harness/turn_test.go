@@ -58,7 +58,7 @@ func rehearse(t *testing.T, o Options, s script) (*results.Run, []string) {
 		c.ID, c.Target, c.Variant, c.Started, c.Ended = turn.Cell.ID, "zk", turn.Cell.Variant, started, started
 		return c
 	}
-	dir, err := w.Commit(results.Manifest{Name: "units", Started: started, Cells: r.units(ctx, o.Units)})
+	dir, err := w.Commit(results.Manifest{Name: "units", Started: started, Cells: r.units(ctx, results.Manifest{}, o.Units)})
 	if err != nil {
 		t.Fatal(err)
 	}

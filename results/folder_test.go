@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -335,9 +336,19 @@ func TestSweepSparesTheLivingAndForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	removed, err := SweepPartials(out)
-	if err != nil || len(removed) != 2 {
-		t.Errorf("removed %q, %v", removed, err)
+	worth, err := Create(out, "worth", started)
+	if err == nil {
+		err = errors.Join(worth.Checkpoint(1, "state"), worth.lock.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed, kept, err := SweepPartials(out, false)
+	if err != nil || len(removed) != 2 || !slices.Equal(kept, []string{worth.Dir()}) {
+		t.Errorf("removed %q, kept %q, %v", removed, kept, err)
+	}
+	if removed, kept, err := SweepPartials(out, true); err != nil || !slices.Equal(removed, []string{worth.Dir()}) || len(kept) != 0 {
+		t.Errorf("of all: removed %q, kept %q, %v", removed, kept, err)
 	}
 	for path, want := range map[string]bool{whole: true, living.Dir(): true, dead.Dir(): false, filepath.Join(out, "mine"): true} {
 		if _, err := os.Stat(path); (err == nil) != want {
@@ -347,7 +358,7 @@ func TestSweepSparesTheLivingAndForeign(t *testing.T) {
 	if _, err := living.Commit(Manifest{}); err != nil {
 		t.Error(err)
 	}
-	if removed, err := SweepPartials(filepath.Join(out, "absent")); err != nil || len(removed) != 0 {
+	if removed, _, err := SweepPartials(filepath.Join(out, "absent"), true); err != nil || len(removed) != 0 {
 		t.Errorf("%q, %v", removed, err)
 	}
 }

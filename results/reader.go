@@ -67,7 +67,7 @@ func findRun(path string) (string, error) {
 		return path, nil
 	}
 	if strings.HasPrefix(filepath.Base(path), PartialPrefix) {
-		return "", fmt.Errorf("%s was never finished: its run was killed or still goes on; `kbench clean` removes it", path)
+		return "", fmt.Errorf("%s was never finished: its run was killed or still goes on; `kbench run --resume %s` goes on with it, `kbench clean --all` removes it", path, path)
 	}
 	latest := filepath.Join(path, LatestLink)
 	if _, err := os.Stat(filepath.Join(latest, manifestName)); err == nil {

@@ -56,9 +56,15 @@ func (s Sample) row() []string {
 
 // sampleWriter writes trials.csv: RFC 4180, CRLF ends a row.
 func sampleWriter(w io.Writer) (*csv.Writer, error) {
+	cw := newSampleWriter(w)
+	return cw, cw.Write(sampleHeader)
+}
+
+// newSampleWriter goes on with one that has its header.
+func newSampleWriter(w io.Writer) *csv.Writer {
 	cw := csv.NewWriter(w)
 	cw.UseCRLF = true
-	return cw, cw.Write(sampleHeader)
+	return cw
 }
 
 // readSamples reads trials.csv.

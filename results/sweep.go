@@ -26,15 +26,23 @@ func holdLock(path string) (*os.File, error) {
 }
 
 // SweepPartials removes the unfinished run folders in out whose writers are
-// gone, and returns their names. Nothing else is touched.
-func SweepPartials(out string) (removed []string, err error) {
+// gone, and returns their names. Those that can be resumed and hold something
+// finished are kept and returned as such, unless all go. Nothing else is touched.
+func SweepPartials(out string, all bool) (removed, kept []string, err error) {
 	dirs, err := filepath.Glob(filepath.Join(globEscape(out), PartialPrefix+"*"))
 	if err != nil {
-		return nil, fmt.Errorf("look for unfinished runs: %w", err)
+		return nil, nil, fmt.Errorf("look for unfinished runs: %w", err)
 	}
 	var errs []error
 	for _, dir := range dirs {
 		lock, err := holdLock(filepath.Join(dir, lockName))
+		if err == nil && !all {
+			if u, uerr := readUnfinished(dir); uerr == nil && u.Done > 0 {
+				kept = append(kept, dir)
+				errs = append(errs, lock.Close())
+				continue
+			}
+		}
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			continue // its run goes on
@@ -49,7 +57,7 @@ func SweepPartials(out string) (removed []string, err error) {
 		}
 		removed = append(removed, dir)
 	}
-	return removed, errors.Join(errs...)
+	return removed, kept, errors.Join(errs...)
 }
 
 // globEscape takes a path literally.

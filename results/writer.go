@@ -34,6 +34,7 @@ var ReportNames = []string{"report.json", "report.md", "report.html"}
 const (
 	manifestName = "manifest.json"
 	trialsName   = "trials.csv"
+	nodesName    = "nodes"
 )
 
 // Writer writes one run folder: under a temporary name until Commit. Its
@@ -112,7 +113,7 @@ func (w *Writer) open() error {
 	if err := os.Chmod(w.dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(w.dir, "nodes"), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(w.dir, nodesName), 0o755); err != nil {
 		return err
 	}
 	var err error
@@ -162,7 +163,7 @@ func (w *Writer) Dir() string { return w.dir }
 // NodesDir makes and returns the directory for the logs and traces of one
 // cell's nodes.
 func (w *Writer) NodesDir(cell string) (string, error) {
-	dir := filepath.Join(w.dir, "nodes", filepath.Base(filepath.Clean("/"+cell)))
+	dir := filepath.Join(w.dir, nodesName, filepath.Base(filepath.Clean("/"+cell)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of node logs: %w", err)
 	}
@@ -361,6 +362,9 @@ func (w *Writer) finish(m Manifest) error {
 		return err
 	}
 	_, err = f.Write(append(b, '\n'))
+	if gone := os.Remove(filepath.Join(w.dir, journalName)); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
 	return errors.Join(err, f.Sync(), f.Close(), os.Remove(filepath.Join(w.dir, lockName)), syncDir(w.dir))
 }
 
@@ -397,7 +401,7 @@ func listFiles(dir string) ([]File, error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == manifestName || rel == lockName || slices.Contains(ReportNames, rel) {
+		if err != nil || rel == manifestName || rel == lockName || strings.HasPrefix(rel, journalName) || slices.Contains(ReportNames, rel) {
 			return err
 		}
 		size, sum, err := digestFile(path)

@@ -45,7 +45,7 @@ func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPla
 		return nil, err
 	}
 	var err error
-	if p.where, err = findPlace(cmd.Context(), p.base.Spec, f.runFlags); err != nil {
+	if p.where, err = findPlace(cmd.Context(), p.base.Spec, p.base.Spec.Provider, f.runFlags); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(checkStore(p.variant.Spec, p.where), checkKafka(p.variant.Spec)); err != nil {

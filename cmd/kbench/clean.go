@@ -13,36 +13,56 @@ import (
 )
 
 func newClean() *cobra.Command {
-	var dataDir, out string
+	var f cleanFlags
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what killed runs left behind",
 		Long: `Clean kills the nodes and removes the data of runs whose kbench process is gone,
-and removes their unfinished run folders. Runs that go on, finished run folders
+and removes their unfinished run folders, but for those that kbench run --resume
+can go on with: --all removes them too. Runs that go on, finished run folders
 and files of others are not touched.`,
-		Example: "  kbench clean\n  kbench clean --data-dir /mnt/fast/kbench --out nightly",
+		Example: "  kbench clean\n  kbench clean --data-dir /mnt/fast/kbench --out nightly\n  kbench clean --all",
 		Args:    atMost(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var all []string
-			var errs []error
-			keep := func(removed []string, err error) {
-				all, errs = append(all, removed...), append(errs, err)
-			}
-			keep(process.Sweep(dataDir))
-			_ = os.Remove(dataDir) // only where nothing is left in it
-			keep(netns.Sweep())
-			keep(results.SweepPartials(out))
-			keep(cleanDocker(cmd))
-			for _, name := range all {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", name)
-			}
-			if len(all) == 0 {
-				_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "nothing to clean")
-			}
-			return errors.Join(errs...)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runClean(cmd, f) },
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", defaultDataDir(), "where nodes kept their data")
-	cmd.Flags().StringVar(&out, "out", "kbench-results", "folder that receives run folders")
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes kept their data")
+	cmd.Flags().StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
+	cmd.Flags().BoolVar(&f.all, "all", false, "remove unfinished runs that could be resumed too")
 	return cmd
+}
+
+type cleanFlags struct {
+	dataDir, out string
+	all          bool
+}
+
+func runClean(cmd *cobra.Command, f cleanFlags) error {
+	all, err := sweepDead(cmd, f.dataDir)
+	folders, kept, ferr := results.SweepPartials(f.out, f.all)
+	all = append(all, folders...)
+	for _, name := range all {
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", name)
+	}
+	for _, dir := range kept {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "kept %s: `kbench run --resume %s` goes on with it, `kbench clean --all` removes it\n", dir, dir)
+	}
+	if len(all)+len(kept) == 0 {
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "nothing to clean")
+	}
+	return errors.Join(err, ferr)
+}
+
+// sweepDead removes the processes, files, networks and containers of runs whose
+// kbench is gone, and names them.
+func sweepDead(cmd *cobra.Command, dataDir string) ([]string, error) {
+	var all []string
+	var errs []error
+	keep := func(removed []string, err error) {
+		all, errs = append(all, removed...), append(errs, err)
+	}
+	keep(process.Sweep(dataDir))
+	_ = os.Remove(dataDir) // only where nothing is left in it
+	keep(netns.Sweep())
+	keep(cleanDocker(cmd))
+	return all, errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"kbench/harness/kafka"
 	"kbench/harness/netfault"
 	"kbench/harness/netfault/agent"
 	"kbench/harness/netns"
@@ -21,6 +22,7 @@ import (
 type place struct {
 	provider string // process or docker
 	why      string // why auto chose it
+	warnings []string
 	open     func(ctx context.Context, name string) (provider.Provider, error)
 }
 
@@ -33,11 +35,11 @@ func defaultDataDir() string {
 	return filepath.Join(os.TempDir(), name)
 }
 
-// findPlace chooses the provider and checks what it needs, so that a run does
+// findPlace resolves the provider and checks what it needs, so that a run does
 // not fail after its first cluster.
-func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
+func findPlace(ctx context.Context, s *spec.Spec, wanted spec.Provider, f runFlags) (place, error) {
 	var p place
-	switch s.Provider {
+	switch wanted {
 	case spec.ProviderDocker:
 		if _, err := askDocker(ctx); err != nil {
 			return p, fmt.Errorf("provider docker: %w", err)
@@ -54,7 +56,9 @@ func findPlace(ctx context.Context, s *spec.Spec, f runFlags) (place, error) {
 	default:
 		p = processPlace(f)
 	}
-	return p, errors.Join(checkStore(s, p), checkKafka(s), checkNetwork(s, p))
+	var replicas error
+	p.warnings, replicas = checkReplicas(s, p, kafka.SystemLimits())
+	return p, errors.Join(checkStore(s, p), checkKafka(s), checkNetwork(s, p), replicas)
 }
 
 // checkNetwork looks whether links between nodes can be cut, or be as poor as

@@ -27,7 +27,9 @@ with matched 2 s timers.
 What decides a value, strongest first: --set, the other flags, the spec, the
 defaults. --dry-run prints the spec that results, whole, and runs nothing.
 The result table goes to stdout, progress to stderr. Ctrl-C ends the current
-trial, keeps and writes what was measured, and tears down.`
+trial, keeps and writes what was measured, and tears down. A run whose kbench
+was killed goes on with --resume, which takes the unfinished run folder or the
+folder that holds it: cells that were finished are not run again.`
 
 // runFlags are the flags of `kbench run` as they were written: the spec judges
 // their values.
@@ -37,6 +39,7 @@ type runFlags struct {
 	trials, repeats, retries, seed string
 	set                            []string
 	dataDir, out                   string
+	resume                         string
 	dryRun                         bool
 	watchFlags
 }
@@ -51,11 +54,13 @@ func newRun() *cobra.Command {
   kbench run --partitions 1k,10k,100k --trials 5
   kbench run nightly.yaml --set kraft.append.linger=5ms --out nightly
   kbench run zk-history --partitions 1k,3k
-  kbench run --dry-run`,
+  kbench run --dry-run
+  kbench run --resume kbench-results`,
 		Args: atMost(1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
 	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")
 	cmd.Flags().StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
 	cmd.Flags().StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
 	return cmd
@@ -128,22 +133,36 @@ func loadSpec(cmd *cobra.Command, f runFlags, args []string) (*spec.Spec, error)
 }
 
 func runRun(cmd *cobra.Command, f runFlags, args []string) error {
-	s, err := loadSpec(cmd, f, args)
+	var unfinished *harness.Unfinished
+	if cmd.Flags().Changed("resume") {
+		var err error
+		if unfinished, err = findUnfinished(cmd, &f, args); err != nil {
+			return badInput(err)
+		}
+	}
+	s, err := loadRun(cmd, f, args, unfinished)
 	faults := []error{err, results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir)}
 	var where place
 	if err == nil {
-		if where, err = findPlace(cmd.Context(), s, f); err != nil {
+		if where, err = findPlace(cmd.Context(), s, providerOf(s, unfinished), f); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return badInput(err)
 	}
+	if unfinished != nil {
+		where.why = unfinished.ProviderWhy
+		if err := sweepBefore(cmd, f, unfinished); err != nil {
+			return err
+		}
+	}
 	if f.dryRun {
 		return dryRun(cmd.OutOrStdout(), s, where)
 	}
 	outcome, sig, err := execute(cmd, f, planOf(s), harness.Options{
-		Spec: s, Tool: tool(), Provider: where.provider, ProviderWhy: where.why, Open: where.open, Retries: s.Retries,
+		Spec: s, Tool: tool(), Provider: where.provider, ProviderWhy: where.why, Warnings: where.warnings, Open: where.open, Retries: s.Retries,
+		Resume: unfinished,
 	})
 	if err != nil {
 		return err
