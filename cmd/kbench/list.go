@@ -57,6 +57,17 @@ var listings = []struct {
 			rows(w, s.Path, fmt.Sprintf("%s (default %s)%s", s.Doc, s.Default, target))
 		}
 	}},
+	{"faults", func(w io.Writer) {
+		for _, k := range spec.FaultKinds {
+			rows(w, string(k.Fault), k.Doc+"; seen by: "+k.Probe)
+			if k.Without != "" {
+				rows(w, "", "not for: "+k.Without)
+			}
+		}
+		for _, r := range spec.Roles {
+			rows(w, "on: "+r.Name, r.Doc)
+		}
+	}},
 	{"providers", func(w io.Writer) {
 		rows(w, "process", "nodes are child processes on loopback; where links are cut (how: isolate, cut), each in a network namespace of its own, which needs root on Linux")
 		rows(w, "docker", "nodes are containers; needs a Docker engine; links are cut by a sidecar of each")

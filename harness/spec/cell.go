@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"kbench/workloads"
 )
 
 // BaseVariant names the cells to which no variant was applied.
@@ -22,7 +24,8 @@ type Cell struct {
 	Point     []Assignment // the values of the sweep's axes, in the spec's order
 	Config    Config
 	Workloads []Workload
-	Hash      string // of everything above but ID; equal cells have equal hashes
+	Faults    []workloads.TimedFault // beside every load with a duration
+	Hash      string                 // of everything above but ID; equal cells have equal hashes
 }
 
 // Cells expands the spec: for each point of the sweep, the base and each
@@ -90,13 +93,23 @@ func (s *Spec) cell(t Target, v Variant, point []assigned) Cell {
 	for _, w := range s.Workloads {
 		c.Workloads = append(c.Workloads, w.in(c.Config.Cluster))
 	}
+	c.Faults = s.Faults
 	return c.As(v.Name)
 }
 
 // Networked reports whether the nodes of the cell must have a network each:
 // links between them are cut by a workload, or are poor throughout.
 func (c Cell) Networked() bool {
-	return c.Config.Network != NetworkTuning{} || slices.ContainsFunc(c.Workloads, Workload.Severs)
+	return c.Config.Network != NetworkTuning{} || slices.ContainsFunc(c.Workloads, Workload.Severs) ||
+		slices.ContainsFunc(c.Faults, func(f workloads.TimedFault) bool { k, _ := faultKind(f.Fault); return k.network })
+}
+
+// DiskFaults reports whether the nodes of the cell must have a file layer in
+// which faults can be injected.
+func (c Cell) DiskFaults() bool {
+	return slices.ContainsFunc(c.Faults, func(f workloads.TimedFault) bool {
+		return f.Fault == workloads.FaultFsyncDelay || f.Fault == workloads.FaultFsyncError || f.Fault == workloads.FaultDiskFull
+	})
 }
 
 // As gives the cell under another variant's name, which must be fit for file
@@ -114,7 +127,8 @@ func (c Cell) As(variant string) Cell {
 		Variant   string
 		Config    Config
 		Workloads []Workload
-	}{c.Target, c.Variant, c.Config, c.Workloads})
+		Faults    []workloads.TimedFault `json:",omitempty"`
+	}{c.Target, c.Variant, c.Config, c.Workloads, c.Faults})
 	return c
 }
 

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"kbench/internal/nodeconfig"
 	"kbench/results"
+	"kbench/workloads"
 )
 
 // settle resolves the base, fills in what depends on other keys and judges
@@ -29,6 +31,7 @@ func (d *decoder) settle() {
 	d.fitOnly()
 	d.checkVariants()
 	d.checkThresholds()
+	d.checkTimeline()
 	if n := d.countCells(); n > maxCells {
 		d.fault(s.Sweep[0].at, "sweep", fmt.Sprintf("makes %d cells", n), fmt.Sprintf("write at most %d; shorten an axis", maxCells))
 		return
@@ -214,6 +217,7 @@ func (d *decoder) checkTimers(c Config, bad func(what, cure string, paths ...str
 func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...string)) {
 	for i, w := range d.spec.Workloads {
 		path := fmt.Sprintf("workloads[%d]", i)
+		d.checkRefusals(c, w, path)
 		cl := c.Cluster
 		switch w.Kind {
 		case "controlled-shutdown", "broker-failure":
@@ -237,4 +241,38 @@ func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...str
 			}
 		}
 	}
+}
+
+// checkRefusals asks the workload whether it can have each target's cluster.
+func (d *decoder) checkRefusals(c Config, w Workload, path string) {
+	kind, err := workloads.Lookup(w.Kind)
+	if err != nil {
+		return // it was found already
+	}
+	for _, t := range d.spec.Targets {
+		if err := kind.Refuses(setupOf(c, t), w.Params); err != nil {
+			what, cure, _ := strings.Cut(err.Error(), "; ")
+			f := Fault{At: w.at, Path: path, What: fmt.Sprintf("%s with target %s: %s", w.Kind, t, what), Cure: cure}
+			if !slices.Contains(d.faults, f) { // each cell is asked
+				d.faults = append(d.faults, f)
+			}
+		}
+	}
+}
+
+// setupOf is the cluster of a target as workloads are asked about it.
+func setupOf(c Config, t Target) workloads.Setup {
+	s := workloads.Setup{
+		Mode: nodeconfig.ModeKRaft, Brokers: c.Cluster.Brokers, Controllers: c.Cluster.Controllers,
+		Colocated: c.Cluster.Controllers == Colocated, Replication: c.Cluster.Replication,
+		PerNode: c.Cluster.BrokersPerNode, Kafka: t.Kafka() != "",
+		RealBrokers: t.Kafka() != "" && c.Kafka.Brokers == BrokersReal,
+	}
+	if t.InZooKeeper() {
+		s.Mode = nodeconfig.ModeZK
+	}
+	if s.Colocated {
+		s.Controllers = s.Brokers
+	}
+	return s
 }

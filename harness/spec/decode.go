@@ -20,7 +20,7 @@ const (
 )
 
 var topKeys = []string{
-	"name", "targets", "cluster", "set", "sweep", "workloads", "variants", "thresholds", "trials", "repeats", "retries", "seed", "provider",
+	"name", "targets", "cluster", "set", "sweep", "workloads", "faults", "variants", "thresholds", "trials", "repeats", "retries", "seed", "provider",
 }
 
 // decoder turns a tree into a Spec and gathers every fault on the way.
@@ -28,6 +28,7 @@ type decoder struct {
 	faults      Faults
 	spec        Spec
 	thresholdAt []thresholdPlace // where each threshold was written
+	faultAt     []Place          // where each fault of the timeline was written
 	rootAt      Place            // the spec as a whole
 }
 
@@ -76,6 +77,8 @@ func (d *decoder) decodeTop(f field) {
 		d.sweep(f.val)
 	case "workloads":
 		d.workloads(f.val)
+	case "faults":
+		d.timeline(f.val)
 	case "variants":
 		d.variants(f.val)
 	case "thresholds":

@@ -36,6 +36,7 @@ func (s *Spec) YAML() []byte {
 		writeParams(&b, k, &w.Params)
 		b.WriteString("}\n")
 	}
+	s.writeTimeline(&b)
 	if len(s.Variants) > 0 {
 		b.WriteString("variants:\n")
 	}
@@ -87,8 +88,8 @@ func writeSet(b *strings.Builder, head, indent string, set []Assignment) {
 func writeParams(b *strings.Builder, k workloadKind, w *workloads.Params) {
 	group := ""
 	for _, p := range k.params {
-		// What a cell's cluster decides stays out.
-		if v, ok := p.field(w).(*int); ok && *v == 0 {
+		// What a cell's cluster decides stays out, and what there is none of.
+		if unset(p.field(w)) {
 			continue
 		}
 		head, name, nested := strings.Cut(p.path, ".")
@@ -101,15 +102,35 @@ func writeParams(b *strings.Builder, k workloadKind, w *workloads.Params) {
 			}
 			if group = head; head != "" {
 				b.WriteString(", " + head + ": {")
-				fmt.Fprintf(b, "%s: %s", name, p.get(w))
+				fmt.Fprintf(b, "%s: %s", name, p.written(w))
 				continue
 			}
 		}
-		fmt.Fprintf(b, ", %s: %s", name, p.get(w))
+		fmt.Fprintf(b, ", %s: %s", name, p.written(w))
 	}
 	if group != "" {
 		b.WriteString("}")
 	}
+}
+
+func unset(field any) bool {
+	switch v := field.(type) {
+	case *int:
+		return *v == 0
+	case *float64:
+		return *v == 0
+	case *string:
+		return *v == ""
+	}
+	return false
+}
+
+// written is the parameter's value as YAML reads it.
+func (p param[T]) written(c *T) string {
+	if p.kind == kindText {
+		return quote(p.get(c))
+	}
+	return p.get(c)
 }
 
 // scalarOf writes a value as YAML reads it.

@@ -39,6 +39,7 @@ func schema() object {
 		"sweep":   object{"type": "object", "description": "axes: each combination of values is a cell", "properties": settingProperties(true), "additionalProperties": false},
 		"workloads": listOf(object{"oneOf": workloadSchemas()}, 50, false,
 			"what is done to each cell, in this order"),
+		"faults": timelineSchema(),
 		"variants": listOf(closed(object{
 			"name": object{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
 			"set":  object{"type": "object", "properties": settingProperties(false), "additionalProperties": object{"type": "object"}},

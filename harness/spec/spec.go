@@ -1,6 +1,9 @@
 package spec
 
-import "kbench/results"
+import (
+	"kbench/results"
+	"kbench/workloads"
+)
 
 // Spec is a whole benchmark. It is never changed once Parse has returned it;
 // slices must not be written to by callers.
@@ -13,8 +16,10 @@ type Spec struct {
 	Workloads  []Workload
 	Variants   []Variant
 	Thresholds []results.Threshold
-	Trials     int // injected events per workload and cell, where the workload says nothing
-	Repeats    int // times that each cell is run on a new cluster
+	// Faults are made beside every load with a duration, in the order written.
+	Faults  []workloads.TimedFault `json:",omitempty"`
+	Trials  int                    // injected events per workload and cell, where the workload says nothing
+	Repeats int                    // times that each cell is run on a new cluster
 	// Retries is how often a cell that turned out invalid is run again on a new
 	// cluster, 0 to 10. A broken invariant is never tried again: it is a finding.
 	Retries  int   `json:",omitempty"`

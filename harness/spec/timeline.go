@@ -1,0 +1,273 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kbench/workloads"
+)
+
+// Bounds of a timeline.
+const (
+	maxTimeline = 50
+	maxSubjects = 20
+)
+
+// Roles are whom a fault of a timeline may meet beside processes by their names,
+// such as broker-2, controller-1001 or zookeeper-1, with a line on each.
+var Roles = []struct{ Name, Doc string }{
+	{"controller", "the active controller when the fault is made"},
+	{"standby", "a controller that is not the active one"},
+	{"broker", "a broker that is not the active controller"},
+	{"controllers", "all that may be the active controller"},
+	{"brokers", "all that host replicas"},
+	{"store", "every server of ZooKeeper"},
+	{"store-leader", "the server of ZooKeeper that leads its ensemble"},
+	{"store-follower", "one that does not"},
+}
+
+// FaultKind is one fault that a timeline may have.
+type FaultKind struct {
+	Fault workloads.Fault
+	Doc   string
+	// Probe says how it is seen to bite, and to heal.
+	Probe string
+	// Without lists who cannot have it, and why.
+	Without string
+	params  []string // beside kind, on and at
+	network bool     // every node must have a network of its own
+}
+
+// diskless is why few nodes can have faults of their disk.
+const diskless = "ours alone have an injected file layer: controllers of kraft and the embedded store; JVMs write their files themselves, brokers and the controllers of zk keep no metadata on disk"
+
+const separated = "process without root on Linux: links are cut in network namespaces"
+
+// FaultKinds are all faults of timelines, in the order of documents.
+var FaultKinds = []FaultKind{
+	{Fault: workloads.FaultStop, Doc: "SIGTERM, and started again", Probe: "its process has exited; it answers again", params: []string{"for"}},
+	{Fault: workloads.FaultKill, Doc: "SIGKILL, and started again", Probe: "its process has exited; it answers again", params: []string{"for"}},
+	{Fault: workloads.FaultPause, Doc: "SIGSTOP", Probe: "requests get no answer; they get one again", params: []string{"for"}},
+	{Fault: workloads.FaultRestart, Doc: "SIGTERM, and started at once", Probe: "its process has exited; it answers again"},
+	{Fault: workloads.FaultIsolate, Doc: "no packet reaches the node or leaves it", Probe: "packets from and to other nodes are lost; they pass again", params: []string{"for"}, network: true, Without: separated},
+	{Fault: workloads.FaultCut, Doc: "no packet between the node and the store, or the other voters", Probe: "packets over these links alone are lost; they pass again", params: []string{"for"}, network: true, Without: separated},
+	{Fault: workloads.FaultCutIn, Doc: "none comes to it from there", Probe: "packets in this direction alone are lost; they pass again", params: []string{"for"}, network: true, Without: separated},
+	{Fault: workloads.FaultCutOut, Doc: "none goes from it to there", Probe: "packets in this direction alone are lost; they pass again", params: []string{"for"}, network: true, Without: separated},
+	{Fault: workloads.FaultSplit, Doc: "no packet between those named and all others", Probe: "packets across are lost and within pass; all pass again", params: []string{"for"}, network: true, Without: separated},
+	{Fault: workloads.FaultDelay, Doc: "of every packet that leaves, by netem or, where the kernel has none, by a queue in user space, which adds up to a millisecond", Probe: "a connection takes so much longer; it does not any more", params: []string{"for", "delay", "jitter"}, network: true, Without: separated + "; kernels without sch_netem and NFQUEUE"},
+	{Fault: workloads.FaultLoss, Doc: "of packets that arrive", Probe: "of many packets some are lost; none are any more", params: []string{"for", "lossPerMille"}, network: true, Without: separated},
+	{Fault: workloads.FaultRate, Doc: "bandwidth of all packets that leave", Probe: "a transfer takes as long as it must; it does not any more", params: []string{"for", "kbitPerSecond"}, network: true, Without: separated},
+	{Fault: workloads.FaultFsyncDelay, Doc: "every fsync takes longer", Probe: "an fsync of its log took so long; the next one did not", params: []string{"for", "delay"}, Without: diskless},
+	{Fault: workloads.FaultFsyncError, Doc: "every fsync fails; a node that ends of it is started again", Probe: "an fsync of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
+	{Fault: workloads.FaultDiskFull, Doc: "every write that needs room fails; a node that ends of it is started again", Probe: "a write of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
+	{Fault: workloads.FaultCPU, Doc: "a quota of one processor's time, in periods of 100 ms", Probe: "the kernel counts periods under that quota; it has none any more", params: []string{"for", "cpuPercent"}, Without: "process where kbench may not write its control group; docker on another host"},
+	{Fault: workloads.FaultExpire, Doc: "its session with ZooKeeper ends while it runs on: it is cut off from the store for that long", Probe: "its registration is gone; it is there again with another session", network: true, Without: separated + "; kraft and kafka-kraft, which have no such session"},
+}
+
+// faultKind finds a kind by its name.
+func faultKind(f workloads.Fault) (FaultKind, bool) {
+	i := slices.IndexFunc(FaultKinds, func(k FaultKind) bool { return k.Fault == f })
+	if i < 0 {
+		return FaultKind{}, false
+	}
+	return FaultKinds[i], true
+}
+
+// timelineParams are the values of one entry.
+var timelineParams = []param[workloads.TimedFault]{
+	duration("at", 0, 24*time.Hour, "offset from the load's start", func(f *workloads.TimedFault) any { return &f.At }),
+	duration("for", time.Millisecond, 24*time.Hour, "until it is undone", func(f *workloads.TimedFault) any { return &f.For }),
+	duration("delay", time.Millisecond, time.Minute, "how much longer", func(f *workloads.TimedFault) any { return &f.Delay }),
+	duration("jitter", 0, time.Minute, "how far a packet's delay may lie from it", func(f *workloads.TimedFault) any { return &f.Jitter }),
+	count("lossPerMille", 1, 900, "packets of a thousand", func(f *workloads.TimedFault) any { return &f.LossPerMille }),
+	count("kbitPerSecond", minKbit, 1_000_000, "bandwidth", func(f *workloads.TimedFault) any { return &f.KbitPerSecond }),
+	count("cpuPercent", 1, 10_000, "of one processor", func(f *workloads.TimedFault) any { return &f.CPUPercent }),
+}
+
+// optional are parameters that need not be written.
+var optional = []string{"jitter"}
+
+const timelineExample = "[{at: 5s, for: 3s, kind: kill, on: controller}]"
+
+// timeline reads the faults section.
+func (d *decoder) timeline(n *node) {
+	for i, item := range d.list(n, "faults", timelineExample, maxTimeline) {
+		path := fmt.Sprintf("faults[%d]", i)
+		if !d.isKind(item, path, nodeMapping, "write "+timelineExample) {
+			continue
+		}
+		if f, ok := d.timedFault(item, path); ok {
+			d.spec.Faults = append(d.spec.Faults, f)
+			d.faultAt = append(d.faultAt, item.at)
+		}
+	}
+}
+
+func (d *decoder) timedFault(item *node, path string) (out workloads.TimedFault, ok bool) {
+	before := len(d.faults)
+	var names []string
+	for _, k := range FaultKinds {
+		names = append(names, string(k.Fault))
+	}
+	kindNode := item.lookup("kind")
+	if kindNode == nil {
+		d.fault(item.at, path+".kind", "missing", "there are "+strings.Join(names, ", "))
+		return out, false
+	}
+	text, scalar := d.scalar(kindNode, path+".kind")
+	if !scalar || !d.oneOf(kindNode, path+".kind", text, names) {
+		return out, false
+	}
+	k, _ := faultKind(workloads.Fault(text))
+	out.Fault = k.Fault
+	known := append([]string{"kind", "on", "at"}, k.params...)
+	for _, f := range d.fields(item, path, known) {
+		full := join(path, f.key)
+		if f.key == "on" {
+			out.On = d.subjects(f.val, full)
+		}
+		p := slices.IndexFunc(timelineParams, func(p param[workloads.TimedFault]) bool { return p.path == f.key })
+		if p < 0 {
+			continue
+		}
+		if text, ok := d.scalar(f.val, full); ok {
+			if err := timelineParams[p].set(&out, text); err != nil {
+				d.faultErr(f.val.at, full, err)
+			}
+		}
+	}
+	for _, key := range known {
+		if item.lookup(key) == nil && !slices.Contains(optional, key) {
+			d.fault(item.at, join(path, key), "missing", "write "+timelineExample)
+		}
+	}
+	if out.Jitter > out.Delay {
+		d.fault(item.at, join(path, "jitter"), formatDuration(out.Jitter)+" with a delay of "+formatDuration(out.Delay), "write at most the delay")
+	}
+	return out, len(d.faults) == before
+}
+
+// subjects reads one name or a list of them.
+func (d *decoder) subjects(n *node, path string) []string {
+	items := []*node{n}
+	if n.kind == nodeList {
+		items = d.list(n, path, "[controller, broker-1]", maxSubjects)
+	}
+	var out []string
+	for _, item := range items {
+		text, ok := d.scalar(item, path)
+		switch {
+		case !ok:
+		case !isSlug(text):
+			d.fault(item.at, path, fmt.Sprintf("%q names nobody", text), "write a role, which `kbench list faults` names, or a process such as broker-1")
+		case slices.Contains(out, text):
+			d.fault(item.at, path, text+" is listed twice", "keep one")
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// checkTimeline judges the faults against the load that they stand beside, and
+// refuses those that no target of the spec can have.
+func (d *decoder) checkTimeline() {
+	s := &d.spec
+	longest := time.Duration(0)
+	for _, w := range s.Workloads {
+		if k, _ := workloadKindOf(w.Kind); k.has("duration") {
+			longest = max(longest, w.Params.Duration)
+		}
+	}
+	for i, f := range s.Faults {
+		path, at := fmt.Sprintf("faults[%d]", i), d.faultAt[i]
+		if longest == 0 {
+			d.fault(at, path, "no workload of this spec has a duration: there is no timeline to stand on", "add the workload propagation or mixed")
+			return
+		}
+		if end := f.At + f.For; end > longest {
+			d.fault(at, path, fmt.Sprintf("it ends at %s, after the load of %s", formatDuration(end), formatDuration(longest)), "end it before, or write a longer duration")
+		}
+		for _, t := range s.Targets {
+			if why := cannot(t, s.Base.Cluster.Store, f); why != "" {
+				d.fault(at, path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, strings.Join(f.On, ", "), why), "take it out, or measure that target by another spec")
+			}
+		}
+	}
+}
+
+// cannot says why a target cannot have a fault; "" where it may.
+func cannot(t Target, s Store, f workloads.TimedFault) string {
+	onStore := slices.ContainsFunc(f.On, func(on string) bool { return strings.HasPrefix(on, "store") || strings.HasPrefix(on, "zookeeper") })
+	switch f.Fault {
+	case workloads.FaultFsyncDelay, workloads.FaultFsyncError, workloads.FaultDiskFull:
+		return diskCannot(t, s, f, onStore)
+	case workloads.FaultExpire:
+		if !t.InZooKeeper() {
+			return "its nodes have no session with ZooKeeper"
+		}
+		if onStore {
+			return "a server of ZooKeeper has no session of its own"
+		}
+	}
+	if onStore && !t.InZooKeeper() {
+		return "it has no ZooKeeper"
+	}
+	return ""
+}
+
+func diskCannot(t Target, s Store, f workloads.TimedFault, onStore bool) string {
+	brokers := slices.ContainsFunc(f.On, func(on string) bool { return strings.HasPrefix(on, "broker") })
+	switch {
+	case t.Kafka() != "":
+		return "JVMs write their files themselves, and no layer can be put under them"
+	case t.InZooKeeper() && !onStore:
+		return "its nodes keep no metadata on disk; name the store"
+	case t.InZooKeeper() && s != StoreEmbedded:
+		return "a real ZooKeeper is a JVM, which writes its files itself; write `store: embedded`"
+	case brokers:
+		return "a broker keeps its metadata in memory; name a controller"
+	}
+	return ""
+}
+
+// writeTimeline writes the faults in their normalised form.
+func (s *Spec) writeTimeline(b *strings.Builder) {
+	if len(s.Faults) == 0 {
+		return
+	}
+	b.WriteString("faults:\n")
+	for _, f := range s.Faults {
+		k, _ := faultKind(f.Fault)
+		fmt.Fprintf(b, "  - {kind: %s, on: [%s]", f.Fault, strings.Join(f.On, ", "))
+		for _, p := range timelineParams {
+			if p.path == "at" || slices.Contains(k.params, p.path) {
+				fmt.Fprintf(b, ", %s: %s", p.path, p.get(&f))
+			}
+		}
+		b.WriteString("}\n")
+	}
+}
+
+// timelineSchema is the schema of the faults section.
+func timelineSchema() object {
+	var kinds []object
+	for _, k := range FaultKinds {
+		one := object{"type": "string"}
+		properties := object{"kind": object{"const": string(k.Fault)}, "on": object{"anyOf": []object{one, listOf(one, maxSubjects, true, "several")}}}
+		required := []string{"kind", "on", "at"}
+		for _, p := range timelineParams {
+			if p.path != "at" && !slices.Contains(k.params, p.path) {
+				continue
+			}
+			properties[p.path] = schemaOf(p)
+			if !slices.Contains(optional, p.path) && p.path != "at" {
+				required = append(required, p.path)
+			}
+		}
+		kinds = append(kinds, closed(properties, k.Doc, required...))
+	}
+	return listOf(object{"oneOf": kinds}, maxTimeline, false, "made and undone at their times beside every load with a duration")
+}

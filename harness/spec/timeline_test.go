@@ -1,0 +1,89 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kbench/workloads"
+)
+
+const timelineHead = "name: t\ntargets: [zk, kraft]\nworkloads: [{kind: propagation, duration: 20s}]\n"
+
+func TestTimeline(t *testing.T) {
+	s, err := Parse("t.yaml", []byte(timelineHead+`faults:
+  - {at: 2s, for: 3s, kind: kill, on: controller}
+  - {at: 8s, for: 2s, kind: delay, on: [broker-1, broker-2], delay: 10ms, jitter: 2ms}
+  - {at: 12s, kind: restart, on: broker}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Faults) != 3 {
+		t.Fatalf("%+v", s.Faults)
+	}
+	if f := s.Faults[1]; f.Fault != workloads.FaultDelay || f.At != 8*time.Second || f.For != 2*time.Second || f.Delay != 10*time.Millisecond || strings.Join(f.On, " ") != "broker-1 broker-2" {
+		t.Errorf("%+v", f)
+	}
+	again, err := Parse("again.yaml", s.YAML())
+	if err != nil || again.Hash() != s.Hash() {
+		t.Errorf("the normalised form has another hash: %v\n%s", err, s.YAML())
+	}
+	for _, c := range s.Cells() {
+		if len(c.Faults) != 3 || !c.Networked() || c.DiskFaults() {
+			t.Errorf("%s: %+v", c.ID, c)
+		}
+	}
+	without, err := Parse("t.yaml", []byte(timelineHead))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without.Hash() == s.Hash() || without.Cells()[0].Hash == s.Cells()[0].Hash {
+		t.Error("faults do not change the hash")
+	}
+}
+
+func TestTimelineRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown kind":     {timelineHead + "faults: [{at: 1s, for: 1s, kind: fire, on: broker}]", `unknown value "fire"`},
+		"no kind":          {timelineHead + "faults: [{at: 1s, for: 1s, on: broker}]", "faults[0].kind: missing"},
+		"nobody":           {timelineHead + "faults: [{at: 1s, for: 1s, kind: kill}]", "faults[0].on: missing"},
+		"no time":          {timelineHead + "faults: [{for: 1s, kind: kill, on: broker}]", "faults[0].at: missing"},
+		"never undone":     {timelineHead + "faults: [{at: 1s, kind: kill, on: broker}]", "faults[0].for: missing"},
+		"not its own":      {timelineHead + "faults: [{at: 1s, for: 1s, kind: kill, on: broker, delay: 1s}]", "faults[0].delay: unknown key"},
+		"how much":         {timelineHead + "faults: [{at: 1s, for: 1s, kind: loss, on: broker}]", "faults[0].lossPerMille: missing"},
+		"jitter":           {timelineHead + "faults: [{at: 1s, for: 1s, kind: delay, on: broker, delay: 1ms, jitter: 2ms}]", "write at most the delay"},
+		"twice":            {timelineHead + "faults: [{at: 1s, for: 1s, kind: split, on: [broker-1, broker-1]}]", "broker-1 is listed twice"},
+		"too late":         {timelineHead + "faults: [{at: 19s, for: 2s, kind: kill, on: broker}]", "it ends at 21s, after the load of 20s"},
+		"no load":          {"name: t\nworkloads: [{kind: controller-failover}]\nfaults: [{at: 1s, for: 1s, kind: kill, on: broker}]", "no workload of this spec has a duration"},
+		"no ZooKeeper":     {timelineHead + "faults: [{at: 1s, for: 1s, kind: kill, on: store}]", "kraft cannot have kill on store: it has no ZooKeeper"},
+		"no session":       {timelineHead + "faults: [{at: 1s, kind: session-expiry, on: broker}]", "kraft cannot have session-expiry on broker"},
+		"no disk":          {timelineHead + "faults: [{at: 1s, for: 1s, kind: fsync-delay, on: broker, delay: 10ms}]", "zk cannot have fsync-delay on broker: its nodes keep no metadata on disk"},
+		"disk of a broker": {strings.Replace(timelineHead, "zk, kraft", "kraft", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker}]", "kraft cannot have disk-full on broker: a broker keeps its metadata in memory"},
+		"disk of a JVM":    {strings.Replace(timelineHead, "zk, kraft", "kafka-kraft", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: controller}]", "JVMs write their files themselves"},
+		"disk of a real store": {strings.Replace(timelineHead, "zk, kraft", "zk", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: store}]",
+			"a real ZooKeeper is a JVM"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("t.yaml", []byte(c.text+"\n"))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestEveryFaultIsListed: a kind that Go knows and specs do not could never be
+// had.
+func TestEveryFaultIsListed(t *testing.T) {
+	for _, f := range []workloads.Fault{
+		workloads.FaultStop, workloads.FaultKill, workloads.FaultPause, workloads.FaultRestart, workloads.FaultIsolate,
+		workloads.FaultCut, workloads.FaultCutIn, workloads.FaultCutOut, workloads.FaultSplit, workloads.FaultDelay,
+		workloads.FaultLoss, workloads.FaultRate, workloads.FaultFsyncDelay, workloads.FaultFsyncError, workloads.FaultDiskFull,
+		workloads.FaultCPU, workloads.FaultExpire,
+	} {
+		if k, ok := faultKind(f); !ok || k.Doc == "" || k.Probe == "" {
+			t.Errorf("%s: %+v", f, k)
+		}
+	}
+}
