@@ -147,6 +147,7 @@ type Tuning struct {
 	ZKProtocol            string    `json:"zkProtocol,omitempty"`            // inter.broker.protocol.version, 3.9
 	AppendLinger          *Duration `json:"appendLinger,omitempty"`          // controller.quorum.append.linger.ms, 25ms
 	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
+	SnapshotBytes         int64     `json:"snapshotBytes,omitempty"`         // metadata.log.max.record.bytes.between.snapshots, 20971520
 	NoHWPush              bool      `json:"noHwPush,omitempty"`              // true is Kafka before 4.1: parked fetches wait for the next record (KIP-1166)
 	NoPreVote             bool      `json:"noPreVote,omitempty"`             // true is Kafka before 4.0 (KIP-996)
 

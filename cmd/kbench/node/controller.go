@@ -77,7 +77,8 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			NoOpInterval: noOpInterval(k.NoOpInterval), TokenSecret: p.cfg.Security.TokenSecret,
 			LeaderBalanceInterval: leaderBalance(k),
 		},
-		Authorizer: p.secure.authorizer(),
+		Authorizer:    p.secure.authorizer(),
+		SnapshotBytes: k.SnapshotBytes,
 	}
 }
 
