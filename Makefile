@@ -13,7 +13,7 @@ GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build run test race lint fuzz sim teeth images kafka interop-zk duel-zk duel-kraft bench release clean
+.PHONY: help build run test race lint fuzz sim teeth images kafka interop-zk interop-kraft duel-zk duel-kraft bench release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,11 @@ duel-kraft: build kafka ## pit our KRaft quorum against Kafka's, in pairs; DUELF
 
 interop-zk: ## run Kafka 3.9's own brokers and tools under our ZooKeeper-mode controller
 	-@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || harness/kafka/maven/fetch.sh 3.9.2 bin/kafka
-	KBENCH_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout 15m
+	KBENCH_INTEROP=1 $(GO) test ./internal/interop -skip '^TestKRaft' -count=1 -v -timeout 15m
+
+interop-kraft: ## run Kafka 4.4's own brokers, controllers and tools with our KRaft quorum
+	-@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || { harness/kafka/maven/fetch.sh 4.4.0 bin/kafka && harness/kafka/maven/fetch.sh shell bin/kafka; }
+	KBENCH_INTEROP=1 $(GO) test ./internal/interop -run '^TestKRaft' -count=1 -v -timeout 15m
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...

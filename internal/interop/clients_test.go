@@ -12,9 +12,9 @@ import (
 
 // produce writes n records of random bytes to a topic with franz-go,
 // idempotently and acknowledged by all in sync, and fails unless all are.
-func (r *rig) produce(t *testing.T, topic string, n, bytes int) {
+func (c *cluster) produce(t *testing.T, topic string, n, bytes int) {
 	t.Helper()
-	cl := r.client(t)
+	cl := c.client(t)
 	ctx, cancel := context.WithTimeout(t.Context(), recovery)
 	defer cancel()
 	records, random := make([]*kgo.Record, n), rand.NewChaCha8([32]byte{})
@@ -28,17 +28,17 @@ func (r *rig) produce(t *testing.T, topic string, n, bytes int) {
 }
 
 // produceOrders writes to the topic that all stories share.
-func (r *rig) produceOrders(t *testing.T) {
+func (c *cluster) produceOrders(t *testing.T) {
 	t.Helper()
 	const n = 100
-	r.produce(t, orders, n, 100)
-	r.ordersHold += n
+	c.produce(t, orders, n, 100)
+	c.held += n
 }
 
 // consume reads a topic from its beginning until it has n records.
-func (r *rig) consume(t *testing.T, topic string, n int) {
+func (c *cluster) consume(t *testing.T, topic string, n int, opts ...kgo.Opt) {
 	t.Helper()
-	cl := r.client(t, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	cl := c.client(t, append(opts, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	ctx, cancel := context.WithTimeout(t.Context(), recovery)
 	defer cancel()
 	got := 0
@@ -54,13 +54,13 @@ func (r *rig) consume(t *testing.T, topic string, n int) {
 	}
 }
 
-// client is one of franz-go that begins at the real brokers that run.
-func (r *rig) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
+// client is one of franz-go that begins at the brokers that keep records and run.
+func (c *cluster) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	var seeds []string
-	for _, id := range realBrokers {
-		if r.nodes[id].Running() {
-			seeds = append(seeds, r.addr(id))
+	for _, id := range c.keepers {
+		if c.nodes[id].Running() {
+			seeds = append(seeds, c.addr(id))
 		}
 	}
 	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(seeds...)}, opts...)...)

@@ -12,54 +12,54 @@ import (
 	"kbench/harness/provider"
 )
 
-// without is the real brokers but one.
-func without(gone broker) []broker {
-	return slices.DeleteFunc(slices.Clone(realBrokers), func(id broker) bool { return id == gone })
+// without is all brokers but one.
+func (c *cluster) without(gone broker) []broker {
+	return slices.DeleteFunc(slices.Clone(c.all), func(id broker) bool { return id == gone })
 }
 
 // storyControlledShutdown: a real broker is told to stop; its leaders are gone
 // from it before it ends.
-func (r *rig) storyControlledShutdown(t *testing.T) {
-	done := r.faults.begin("a real broker stops in an orderly way")
-	r.signal(t, real3, provider.Term)
-	r.awaitTopic(t, without(real3), orders, ordersPartitions, notLedBy(real3))
-	r.awaitLog(t, real3, `Controlled shutdown request returned successfully`)
-	r.produceOrders(t)
-	r.awaitGone(t, real3)
-	r.restart(t, real3)
-	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
-	r.consume(t, orders, r.ordersHold)
+func (c *cluster) storyControlledShutdown(t *testing.T) {
+	done := c.faults.begin("a real broker stops in an orderly way")
+	c.signal(t, real3, provider.Term)
+	c.awaitTopic(t, c.without(real3), orders, ordersPartitions, notLedBy(real3))
+	c.awaitLog(t, real3, c.granted)
+	c.produceOrders(t)
+	c.awaitGone(t, real3)
+	c.restart(t, real3)
+	c.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	c.consume(t, orders, c.held)
 	done()
 }
 
 // storyPreferredElection gives the leaders back that the shutdown moved.
-func (r *rig) storyPreferredElection(t *testing.T) { r.elect(t, real3, realBrokers) }
+func (c *cluster) storyPreferredElection(t *testing.T) { c.elect(t, real3, realBrokers) }
 
 // elect runs kafka-leader-election after a broker has lost its leaders.
-func (r *rig) elect(t *testing.T, lost broker, all []broker) {
+func (c *cluster) elect(t *testing.T, lost broker, all []broker) {
 	t.Helper()
-	r.awaitTopic(t, all, orders, ordersPartitions, func(_ int32, p partition) error {
+	c.awaitTopic(t, all, orders, ordersPartitions, func(_ int32, p partition) error {
 		if p.leader == lost {
 			return errors.New("the election would have nothing to do")
 		}
 		return nil
 	})
-	wants(t, r.tool(t, kafkaLeaderElection, all[1], "--election-type", "preferred", "--all-topic-partitions"),
+	wants(t, c.tool(t, kafkaLeaderElection, all[1], "--election-type", "preferred", "--all-topic-partitions"),
 		"Successfully completed leader election (PREFERRED) for partitions")
-	r.awaitTopic(t, all, orders, ordersPartitions, preferred)
+	c.awaitTopic(t, all, orders, ordersPartitions, preferred)
 }
 
 // storyBrokerKilled: a real broker dies; its leaders move once its session is
 // over, and it comes back in sync.
-func (r *rig) storyBrokerKilled(t *testing.T) {
-	done := r.faults.begin("a real broker is killed")
-	r.signal(t, real2, provider.Kill)
-	r.awaitGone(t, real2)
-	r.awaitTopic(t, append(without(real2), candidates...), orders, ordersPartitions, notLedBy(real2))
-	r.produceOrders(t)
-	r.restart(t, real2)
-	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
-	r.consume(t, orders, r.ordersHold)
+func (c *cluster) storyBrokerKilled(t *testing.T) {
+	done := c.faults.begin("a real broker is killed")
+	c.signal(t, real2, provider.Kill)
+	c.awaitGone(t, real2)
+	c.awaitTopic(t, c.without(real2), orders, ordersPartitions, notLedBy(real2))
+	c.produceOrders(t)
+	c.restart(t, real2)
+	c.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
+	c.consume(t, orders, c.held)
 	done()
 }
 
@@ -85,12 +85,12 @@ func (r *rig) storyControllerKilled(t *testing.T) {
 	done()
 	done = r.faults.begin("a real broker stops under the next controller")
 	r.signal(t, real1, provider.Term)
-	r.awaitTopic(t, without(real1), orders, ordersPartitions, notLedBy(real1))
+	r.awaitTopic(t, r.without(real1), orders, ordersPartitions, notLedBy(real1))
 	r.awaitGone(t, real1)
 	r.restart(t, real1)
 	r.awaitTopic(t, realBrokers, orders, ordersPartitions, replicated(realBrokers...))
 	done()
-	r.consume(t, orders, r.ordersHold)
+	r.consume(t, orders, r.held)
 }
 
 // storyRealController: a real broker becomes the controller and takes all that
@@ -129,16 +129,16 @@ func (r *rig) storyRealController(t *testing.T) {
 	done()
 	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "by-real")
 	r.awaitAbsent(t, all, "by-real")
-	r.consume(t, orders, r.ordersHold)
+	r.consume(t, orders, r.held)
 }
 
 // awaitLog waits for a line in the log of a real broker.
-func (r *rig) awaitLog(t *testing.T, id broker, line string) {
+func (c *cluster) awaitLog(t *testing.T, id broker, line string) {
 	t.Helper()
-	i := slices.IndexFunc(r.logs, func(l *nodeLog) bool { return l.node == fmt.Sprintf("real-%d", id) })
+	i := slices.IndexFunc(c.logs, func(l *nodeLog) bool { return l.node == fmt.Sprintf("real-%d", id) })
 	wanted := regexp.MustCompile(line)
 	eventually(t, fmt.Sprintf("in the log of broker %d: %s", id, line), func(context.Context) error {
-		b, err := os.ReadFile(r.logs[i].file)
+		b, err := os.ReadFile(c.logs[i].file)
 		if err == nil && !wanted.Match(b) {
 			err = errors.New("there is none")
 		}

@@ -39,21 +39,23 @@ func (r *rig) storyToolsAtOurs(t *testing.T) {
 }
 
 // storyExpansion: partitions are added by kafka-topics --alter.
-func (r *rig) storyExpansion(t *testing.T) {
-	r.tool(t, kafkaTopics, real1, "--create", "--topic", "grown", "--partitions", "2", "--replication-factor", "3")
-	r.awaitTopic(t, realBrokers, "grown", 2, replicated(realBrokers...))
-	r.tool(t, kafkaTopics, real2, "--alter", "--topic", "grown", "--partitions", "5")
-	r.awaitTopic(t, append(realBrokers, candidates...), "grown", 5, replicated(realBrokers...))
+func (c *cluster) storyExpansion(t *testing.T) {
+	c.tool(t, kafkaTopics, real1, "--create", "--topic", "grown", "--partitions", "2", "--replication-factor", "3")
+	c.awaitTopic(t, realBrokers, "grown", 2, replicated(realBrokers...))
+	done := c.faults.beginOnly("a topic grows", growth)
+	c.tool(t, kafkaTopics, real2, "--alter", "--topic", "grown", "--partitions", "5")
+	c.awaitTopic(t, c.all, "grown", 5, replicated(realBrokers...))
 	for _, id := range realBrokers {
-		r.awaitDirectories(t, id, "grown", 5)
+		c.awaitDirectories(t, id, "grown", 5)
 	}
-	r.produce(t, "grown", 50, 100)
-	r.consume(t, "grown", 50)
+	done()
+	c.produce(t, "grown", 50, 100)
+	c.consume(t, "grown", 50)
 }
 
 // reassign writes a plan for kafka-reassign-partitions: partition 0 of a topic
 // on the brokers named.
-func (r *rig) reassign(t *testing.T, topic string, to ...broker) string {
+func (c *cluster) reassign(t *testing.T, topic string, to ...broker) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.json")
 	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(to)), ","), "[]")
@@ -65,54 +67,58 @@ func (r *rig) reassign(t *testing.T, topic string, to ...broker) string {
 }
 
 // storyReassignment: a replica moves with its data, and leaves its old disk.
-func (r *rig) storyReassignment(t *testing.T) {
+func (c *cluster) storyReassignment(t *testing.T) {
 	const topic = "moved"
-	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
-	r.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
-	r.produce(t, topic, 200, 1000)
-	plan := r.reassign(t, topic, real3, real2)
-	wants(t, r.tool(t, kafkaReassign, first, "--execute", "--reassignment-json-file", plan), "Successfully started partition reassignment for moved-0")
-	r.awaitTopic(t, append(realBrokers, candidates...), topic, 1, replicated(real2, real3))
-	r.awaitDirectories(t, real1, topic, 0)
-	if got := r.bytesOf(real3, topic, 0); got < 100_000 {
+	c.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
+	c.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
+	c.produce(t, topic, 200, 1000)
+	plan := c.reassign(t, topic, real3, real2)
+	done := c.faults.beginOnly("a broker gets a replica", growth)
+	wants(t, c.tool(t, kafkaReassign, c.front, "--execute", "--reassignment-json-file", plan), "Successfully started partition reassignment for moved-0")
+	c.awaitTopic(t, c.all, topic, 1, replicated(real2, real3))
+	done()
+	c.awaitDirectories(t, real1, topic, 0)
+	if got := c.bytesOf(real3, topic, 0); got < 100_000 {
 		t.Errorf("%d bytes were copied", got)
 	}
 	eventually(t, "the end of the reassignment", func(context.Context) error {
-		said := r.tool(t, kafkaReassign, real2, "--verify", "--reassignment-json-file", plan)
+		said := c.tool(t, kafkaReassign, real2, "--verify", "--reassignment-json-file", plan)
 		if !strings.Contains(said, "Reassignment of partition moved-0 is completed.") {
 			return errors.New(said)
 		}
 		return nil
 	})
-	r.consume(t, topic, 200)
+	c.consume(t, topic, 200)
 }
 
 // storyReassignmentCancel: a move that a throttle keeps from ending is listed,
 // and cancelled; the new replica goes again.
-func (r *rig) storyReassignmentCancel(t *testing.T) {
+func (c *cluster) storyReassignmentCancel(t *testing.T) {
 	const topic = "cancelled"
-	r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
-	r.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
-	r.produce(t, topic, 400, 4000)
-	plan := r.reassign(t, topic, real2, real3)
-	wants(t, r.tool(t, kafkaReassign, real1, "--execute", "--reassignment-json-file", plan, "--throttle", "1000"),
+	c.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--replica-assignment", "1:2")
+	c.awaitTopic(t, realBrokers, topic, 1, replicated(real1, real2))
+	c.produce(t, topic, 400, 4000)
+	plan := c.reassign(t, topic, real2, real3)
+	done := c.faults.beginOnly("a broker gets a replica", growth)
+	wants(t, c.tool(t, kafkaReassign, real1, "--execute", "--reassignment-json-file", plan, "--throttle", "1000"),
 		"The inter-broker throttle limit was set to 1000 B/s", "Successfully started partition reassignment for cancelled-0")
-	r.awaitDirectories(t, real3, topic, 1)
-	wants(t, r.tool(t, kafkaReassign, real2, "--list"), "cancelled-0: replicas: 2,3,1. adding: 3. removing: 1.")
-	wants(t, r.tool(t, kafkaReassign, real3, "--cancel", "--reassignment-json-file", plan), "Successfully cancelled partition reassignment for: cancelled-0")
-	r.awaitTopic(t, append(realBrokers, candidates...), topic, 1, replicated(real1, real2))
-	r.awaitDirectories(t, real3, topic, 0)
-	wants(t, r.tool(t, kafkaReassign, real1, "--list"), "No partition reassignments found.")
+	c.awaitDirectories(t, real3, topic, 1)
+	done()
+	wants(t, c.tool(t, kafkaReassign, real2, "--list"), "cancelled-0: replicas: 2,3,1. adding: 3. removing: 1.")
+	wants(t, c.tool(t, kafkaReassign, real3, "--cancel", "--reassignment-json-file", plan), "Successfully cancelled partition reassignment for: cancelled-0")
+	c.awaitTopic(t, c.all, topic, 1, replicated(real1, real2))
+	c.awaitDirectories(t, real3, topic, 0)
+	wants(t, c.tool(t, kafkaReassign, real1, "--list"), "No partition reassignments found.")
 	for _, id := range realBrokers {
 		eventually(t, fmt.Sprintf("no throttle is left at broker %d", id), func(context.Context) error {
-			said := r.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "brokers", "--entity-name", fmt.Sprint(id))
+			said := c.tool(t, kafkaConfigs, real1, "--describe", "--entity-type", "brokers", "--entity-name", fmt.Sprint(id))
 			if strings.Contains(said, "throttled.rate") {
 				return errors.New(said)
 			}
 			return nil
 		})
 	}
-	r.consume(t, topic, 400)
+	c.consume(t, topic, 400)
 }
 
 // storyMixed: a topic on real brokers and on one of kbench, which keeps no
@@ -154,10 +160,10 @@ func (r *rig) storyMixed(t *testing.T) {
 }
 
 // awaitAbsent waits until no broker named knows a topic.
-func (r *rig) awaitAbsent(t *testing.T, on []broker, topic string) {
+func (c *cluster) awaitAbsent(t *testing.T, on []broker, topic string) {
 	t.Helper()
 	for _, id := range on {
-		cl := r.asked(t, id)
+		cl := c.asked(t, id)
 		eventually(t, fmt.Sprintf("broker %d knows no %s", id, topic), func(ctx context.Context) error {
 			if _, err := metadata(ctx, cl, topic); !errors.Is(err, errAbsent) {
 				return errors.Join(errors.New("it does"), err)
@@ -167,15 +173,10 @@ func (r *rig) awaitAbsent(t *testing.T, on []broker, topic string) {
 	}
 }
 
-// storyDeletion: replicas go from every disk, and the name is free again.
+// storyDeletion: replicas go from every disk, nothing is left in ZooKeeper, and
+// the name is free again.
 func (r *rig) storyDeletion(t *testing.T) {
-	const topic = "grown"
-	for range 2 {
-		r.tool(t, kafkaTopics, real3, "--delete", "--topic", topic)
-		r.awaitAbsent(t, append(realBrokers, candidates...), topic)
-		for _, id := range realBrokers {
-			r.awaitDirectories(t, id, topic, 0)
-		}
+	r.deletion(t, func(topic string) {
 		eventually(t, "nothing of the topic in ZooKeeper", func(context.Context) error {
 			for _, path := range []string{"/brokers/topics/" + topic, "/admin/delete_topics/" + topic, "/config/topics/" + topic} {
 				if there, _, err := r.znodes.Exists(path); there || err != nil {
@@ -184,9 +185,22 @@ func (r *rig) storyDeletion(t *testing.T) {
 			}
 			return nil
 		})
-		r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--partitions", "4", "--replication-factor", "3")
-		r.awaitTopic(t, realBrokers, topic, 4, replicated(realBrokers...))
+	})
+}
+
+// deletion deletes and creates a topic twice; left looks for what is left of it.
+func (c *cluster) deletion(t *testing.T, left func(topic string)) {
+	const topic = "grown"
+	for range 2 {
+		c.tool(t, kafkaTopics, real3, "--delete", "--topic", topic)
+		c.awaitAbsent(t, c.all, topic)
+		for _, id := range realBrokers {
+			c.awaitDirectories(t, id, topic, 0)
+		}
+		left(topic)
+		c.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--partitions", "4", "--replication-factor", "3")
+		c.awaitTopic(t, realBrokers, topic, 4, replicated(realBrokers...))
 	}
-	r.produce(t, topic, 20, 100)
-	r.consume(t, topic, 20)
+	c.produce(t, topic, 20, 100)
+	c.consume(t, topic, 20)
 }

@@ -15,20 +15,24 @@ type faults struct{ spans []span }
 
 type span struct {
 	what     string
-	from, to time.Time // to is zero while it lasts
+	only     *regexp.Regexp // the lines that it explains; nil for all
+	from, to time.Time      // to is zero while it lasts
 }
 
 // begin opens a span before the fault; the function that it gives closes it
 // once the cluster has recovered.
-func (f *faults) begin(what string) (end func()) {
-	f.spans = append(f.spans, span{what: what, from: time.Now().Truncate(time.Millisecond)})
+func (f *faults) begin(what string) (end func()) { return f.beginOnly(what, nil) }
+
+// beginOnly opens a span that explains some lines alone.
+func (f *faults) beginOnly(what string, only *regexp.Regexp) (end func()) {
+	f.spans = append(f.spans, span{what: what, only: only, from: time.Now().Truncate(time.Millisecond)})
 	i := len(f.spans) - 1
 	return func() { f.spans[i].to = time.Now() }
 }
 
-func (f *faults) cover(at time.Time) bool {
+func (f *faults) cover(at time.Time, line string) bool {
 	for _, s := range f.spans {
-		if !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to)) {
+		if !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to)) && (s.only == nil || s.only.MatchString(line)) {
 			return true
 		}
 	}
@@ -71,7 +75,7 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 		if at, ok := l.time(line); ok {
 			l.last = at
 		}
-		if own := l.own(line); l.tells(line) && !own && !f.cover(l.last) {
+		if own := l.own(line); l.tells(line) && !own && !f.cover(l.last, line) {
 			out = append(out, l.node+": "+line)
 		}
 		if c := connection(ownClose, line); c != "" {
@@ -90,13 +94,6 @@ func (l *nodeLog) time(line string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	return at, err == nil
 }
-
-// realLog is how the real brokers log: everything from INFO on.
-const realLog = `log4j.rootLogger=INFO, OUT
-log4j.appender.OUT=org.apache.log4j.ConsoleAppender
-log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
-log4j.appender.OUT.layout.ConversionPattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1} %m%n
-`
 
 var (
 	// What a real broker must not say. The clients inside of it tell of their
@@ -123,6 +120,11 @@ var (
 	cancelled = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Cancelled in-flight FETCH request .* due to node (\d+) being disconnected`)
 )
 
+// growth is what brokers of KRaft mode say at ERROR of each replica that they get
+// of a topic that was there before, whoever is the controller: ReplicaManager
+// takes it for missing.
+var growth = regexp.MustCompile(`ERROR logger \[Broker id=\d+\] Expected partition \S+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.$`)
+
 // own reports whether a line follows from the node's own close of a connection.
 func (l *nodeLog) own(line string) bool {
 	c := connection(cancelled, line)
@@ -147,7 +149,10 @@ const (
 // Each kind of line is found, at its own time alone.
 func TestLogsAreJudged(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f := &faults{spans: []span{{what: "one second", from: at, to: at.Add(time.Second)}}}
+	f := &faults{spans: []span{
+		{what: "one second", from: at, to: at.Add(time.Second)},
+		{what: "growth", only: growth, from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
+	}}
 	for _, c := range []struct {
 		real bool
 		line string
@@ -168,6 +173,8 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:04:07.000Z WARN NodeToControllerRequestThread Error code UNSUPPORTED_VERSION", true},
 		{true, "2026-01-02T03:04:07.000Z INFO Log4jControllerRegistration$ Registered", false},
 		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},
+		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Expected partition grown-4 with topic id 32eQhT3CQm6gE_uWXTiGcA to exist, but it was missing. Creating...", false},
+		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Another", true},
 		{false, "time=2026-01-02T03:04:04.999Z level=ERROR msg=x", true},
 		{false, "time=2026-01-02T03:04:05.999Z level=ERROR msg=x", false},
 		{false, "time=2026-01-02T03:04:04.999Z level=INFO msg=x", false},

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -36,76 +34,20 @@ func eventually(t *testing.T, what string, look func(context.Context) error) {
 	}
 }
 
-// read decodes a znode's JSON; that there is none is errAbsent.
-func (r *rig) read(path string, into any) error {
-	b, _, err := r.znodes.Get(path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("%s: %w", path, errAbsent)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return json.Unmarshal(b, into)
-}
-
-var errAbsent = errors.New("there is no such znode")
-
-// controller is who holds /controller.
-func (r *rig) controller() (broker, error) {
-	var z struct {
-		ID broker `json:"brokerid"`
-	}
-	err := r.read("/controller", &z)
-	return z.ID, err
-}
-
-func (r *rig) awaitController(t *testing.T, among ...broker) broker {
-	t.Helper()
-	var got broker
-	eventually(t, fmt.Sprintf("a controller among %d", among), func(context.Context) error {
-		var err error
-		if got, err = r.controller(); err == nil && !slices.Contains(among, got) {
-			err = fmt.Errorf("it is %d", got)
-		}
-		return err
-	})
-	return got
-}
-
-// awaitObeyed waits until brokers name the controller: they have taken an
-// UpdateMetadata of it, and have clients send it what is for a controller. One
-// that was deposed and does not know yet would still create topics, which is
-// not fenced in Kafka.
-func (r *rig) awaitObeyed(t *testing.T, by []broker, controller broker) {
-	t.Helper()
-	for _, id := range by {
-		cl := r.asked(t, id)
-		eventually(t, fmt.Sprintf("broker %d obeys controller %d", id, controller), func(ctx context.Context) error {
-			req := kmsg.NewPtrMetadataRequest()
-			req.Topics = []kmsg.MetadataRequestTopic{} // none
-			reply, err := cl.SeedBrokers()[0].Request(ctx, req)
-			if err != nil {
-				return err
-			}
-			if got := broker(reply.(*kmsg.MetadataResponse).ControllerID); got != controller {
-				return fmt.Errorf("it names %d", got)
-			}
-			return nil
-		})
-	}
-}
+// errAbsent says that there is no such znode, topic or broker.
+var errAbsent = errors.New("there is none")
 
 // awaitServing waits until brokers are registered and answer: a real one opens
 // its listeners after its registration.
-func (r *rig) awaitServing(t *testing.T, ids ...broker) {
+func (c *cluster) awaitServing(t *testing.T, ids ...broker) {
 	t.Helper()
 	for _, id := range ids {
-		cl := r.asked(t, id)
+		cl := c.asked(t, id)
 		eventually(t, fmt.Sprintf("broker %d serves", id), func(ctx context.Context) error {
-			if !r.nodes[id].Running() {
+			if !c.nodes[id].Running() {
 				t.Fatalf("broker %d has ended", id)
 			}
-			if err := r.read(fmt.Sprintf("/brokers/ids/%d", id), &struct{}{}); err != nil {
+			if err := c.registered(ctx, id); err != nil {
 				return err
 			}
 			_, err := cl.SeedBrokers()[0].Request(ctx, kmsg.NewPtrApiVersionsRequest())
@@ -114,10 +56,10 @@ func (r *rig) awaitServing(t *testing.T, ids ...broker) {
 	}
 }
 
-func (r *rig) awaitGone(t *testing.T, id broker) {
+func (c *cluster) awaitGone(t *testing.T, id broker) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the end of the session of broker %d", id), func(context.Context) error {
-		err := r.read(fmt.Sprintf("/brokers/ids/%d", id), &struct{}{})
+	eventually(t, fmt.Sprintf("the end of the session of broker %d", id), func(ctx context.Context) error {
+		err := c.registered(ctx, id)
 		if errors.Is(err, errAbsent) {
 			return nil
 		}
@@ -126,9 +68,9 @@ func (r *rig) awaitGone(t *testing.T, id broker) {
 }
 
 // asked gives a client that asks one broker alone.
-func (r *rig) asked(t *testing.T, id broker) *kgo.Client {
+func (c *cluster) asked(t *testing.T, id broker) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(r.addr(id)))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.addr(id)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,10 +121,10 @@ func ids(in []int32) []broker {
 
 // awaitTopic waits until every broker named says of every partition of a topic
 // what is so.
-func (r *rig) awaitTopic(t *testing.T, on []broker, topic string, partitions int, so func(int32, partition) error) {
+func (c *cluster) awaitTopic(t *testing.T, on []broker, topic string, partitions int, so func(int32, partition) error) {
 	t.Helper()
 	for _, id := range on {
-		cl := r.asked(t, id)
+		cl := c.asked(t, id)
 		eventually(t, fmt.Sprintf("on broker %d: %s", id, topic), func(ctx context.Context) error {
 			told, err := metadata(ctx, cl, topic)
 			if err != nil {
@@ -237,8 +179,8 @@ func notLedBy(gone broker) func(int32, partition) error {
 }
 
 // directories are those of a topic's replicas on the disk of a real broker.
-func (r *rig) directories(id broker, topic string) []string {
-	entries, err := os.ReadDir(r.dirs[id])
+func (c *cluster) directories(id broker, topic string) []string {
+	entries, err := os.ReadDir(c.dirs[id])
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -253,10 +195,10 @@ func (r *rig) directories(id broker, topic string) []string {
 }
 
 // awaitDirectories waits until a broker has just that many.
-func (r *rig) awaitDirectories(t *testing.T, id broker, topic string, n int) {
+func (c *cluster) awaitDirectories(t *testing.T, id broker, topic string, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("on the disk of broker %d: %d replicas of %s", id, n, topic), func(context.Context) error {
-		if got := r.directories(id, topic); len(got) != n {
+		if got := c.directories(id, topic); len(got) != n {
 			return fmt.Errorf("there are %q", got)
 		}
 		return nil
@@ -264,8 +206,8 @@ func (r *rig) awaitDirectories(t *testing.T, id broker, topic string, n int) {
 }
 
 // bytesOf is the size of a replica's segments.
-func (r *rig) bytesOf(id broker, topic string, n int32) int64 {
-	files, _ := filepath.Glob(filepath.Join(r.dirs[id], fmt.Sprintf("%s-%d", topic, n), "*.log"))
+func (c *cluster) bytesOf(id broker, topic string, n int32) int64 {
+	files, _ := filepath.Glob(filepath.Join(c.dirs[id], fmt.Sprintf("%s-%d", topic, n), "*.log"))
 	var sum int64
 	for _, f := range files {
 		if st, err := os.Stat(f); err == nil {

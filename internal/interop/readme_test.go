@@ -18,7 +18,7 @@ func TestReadmeNamesStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got []string
-	for test, stories := range map[string][]story{
+	for test, stories := range map[string][]story[*rig]{
 		"TestRealBrokers": ofRealBrokers, "TestRealBrokersOfOldProtocol": ofOldProtocol, "TestToolsOnOurBrokers": ofOurBrokers,
 	} {
 		for _, s := range stories {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// story is a flow. Those of a list run in its order on one cluster.
-type story struct {
+// story is a flow on a rig. Those of a list run in its order on one cluster.
+type story[R any] struct {
 	name string
-	run  func(*rig, *testing.T)
+	run  func(R, *testing.T)
 }
 
 // ofRealBrokers are all of a cluster of real brokers.
-var ofRealBrokers = []story{
+var ofRealBrokers = []story[*rig]{
 	{"topics", (*rig).storyTopics},
 	{"console-clients", (*rig).storyConsoleClients},
 	{"tools-at-ours", (*rig).storyToolsAtOurs},
@@ -32,7 +32,7 @@ var ofRealBrokers = []story{
 }
 
 // ofOldProtocol are those in which the inter-broker protocol shows.
-var ofOldProtocol = []story{
+var ofOldProtocol = []story[*rig]{
 	{"topics", (*rig).storyTopics},
 	{"expansion", (*rig).storyExpansion},
 	{"reassignment", (*rig).storyReassignment},
@@ -42,7 +42,7 @@ var ofOldProtocol = []story{
 }
 
 // ofOurBrokers are Kafka's tools on a cluster of kbench's brokers alone.
-var ofOurBrokers = []story{
+var ofOurBrokers = []story[*rig]{
 	{"our-topics", (*rig).storyOurTopics},
 	{"configs", (*rig).storyConfigs},
 	{"acls", (*rig).storyACLs},
@@ -52,7 +52,7 @@ var ofOurBrokers = []story{
 
 // tell runs stories. One that fails ends the run: the next ones would begin from
 // a state that nobody meant.
-func (r *rig) tell(t *testing.T, stories []story) {
+func tell[R interface{ judgeLogs(*testing.T) }](t *testing.T, r R, stories []story[R]) {
 	for _, s := range stories {
 		ok := t.Run(s.name, func(t *testing.T) {
 			s.run(r, t)
@@ -64,11 +64,11 @@ func (r *rig) tell(t *testing.T, stories []story) {
 	}
 }
 
-func TestRealBrokers(t *testing.T) { newRealRig(t, "").tell(t, ofRealBrokers) }
+func TestRealBrokers(t *testing.T) { tell(t, newRealRig(t, ""), ofRealBrokers) }
 
 // TestRealBrokersOfOldProtocol: before Kafka 2.7 leaders wrote ISRs to ZooKeeper
 // and told by /isr_change_notification, and topics had no ids.
-func TestRealBrokersOfOldProtocol(t *testing.T) { newRealRig(t, "2.6").tell(t, ofOldProtocol) }
+func TestRealBrokersOfOldProtocol(t *testing.T) { tell(t, newRealRig(t, "2.6"), ofOldProtocol) }
 
 func TestToolsOnOurBrokers(t *testing.T) {
 	r := newRig(t, "")
@@ -77,7 +77,7 @@ func TestToolsOnOurBrokers(t *testing.T) {
 	}
 	r.awaitServing(t, planeBrokers...)
 	r.asks = []broker{plane1, plane2, second}
-	r.tell(t, ofOurBrokers)
+	tell(t, r, ofOurBrokers)
 }
 
 const (
@@ -88,31 +88,31 @@ const (
 
 // storyTopics: Kafka's tool creates topics of three replicas; every broker has
 // them, on disk too; records go through with acks=all.
-func (r *rig) storyTopics(t *testing.T) {
+func (c *cluster) storyTopics(t *testing.T) {
 	for topic, partitions := range map[string]string{orders: "6", "__consumer_offsets": "3"} {
-		wants(t, r.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--partitions", partitions, "--replication-factor", "3"),
+		wants(t, c.tool(t, kafkaTopics, real1, "--create", "--topic", topic, "--partitions", partitions, "--replication-factor", "3"),
 			"Created topic "+topic+".")
 	}
-	r.awaitTopic(t, append(realBrokers, candidates...), orders, ordersPartitions, replicated(realBrokers...))
+	c.awaitTopic(t, c.all, orders, ordersPartitions, replicated(realBrokers...))
 	for _, id := range realBrokers {
-		r.awaitDirectories(t, id, orders, ordersPartitions)
+		c.awaitDirectories(t, id, orders, ordersPartitions)
 	}
-	wants(t, r.tool(t, kafkaTopics, real2, "--list"), orders)
-	said := r.tool(t, kafkaTopics, real3, "--describe", "--topic", orders)
+	wants(t, c.tool(t, kafkaTopics, real2, "--list"), orders)
+	said := c.tool(t, kafkaTopics, real3, "--describe", "--topic", orders)
 	wants(t, said, "PartitionCount: 6", "ReplicationFactor: 3")
-	if ids := r.protocol == ""; strings.Contains(said, "TopicId: ") != ids {
+	if ids := c.protocol == ""; strings.Contains(said, "TopicId: ") != ids {
 		t.Errorf("it should have an id: %t:\n%s", ids, said)
 	}
-	r.produceOrders(t)
-	r.consume(t, orders, r.ordersHold)
+	c.produceOrders(t)
+	c.consume(t, orders, c.held)
 }
 
 // storyConsoleClients: Kafka's own clients, the consumer in a group.
-func (r *rig) storyConsoleClients(t *testing.T) {
-	r.tool(t, kafkaTopics, real1, "--create", "--topic", "console", "--partitions", "2", "--replication-factor", "3")
-	r.toolReads(t, lines(50), consoleProducer, real2, "--topic", "console", "--producer-property", "acks=all")
-	said := r.tool(t, consoleConsumer, real3, "--topic", "console", "--group", "readers", "--from-beginning",
+func (c *cluster) storyConsoleClients(t *testing.T) {
+	c.tool(t, kafkaTopics, real1, "--create", "--topic", "console", "--partitions", "2", "--replication-factor", "3")
+	c.toolReads(t, lines(50), consoleProducer, real2, "--topic", "console", "--producer-property", "acks=all")
+	said := c.tool(t, consoleConsumer, real3, "--topic", "console", "--group", "readers", "--from-beginning",
 		"--max-messages", "50", "--timeout-ms", "30000")
 	wants(t, said, "line 0\n", "line 49\n", "Processed a total of 50 messages")
-	wants(t, r.tool(t, kafkaGetOffsets, real1, "--topic", "console"), "console:0:", "console:1:")
+	wants(t, c.tool(t, kafkaGetOffsets, real1, "--topic", "console"), "console:0:", "console:1:")
 }

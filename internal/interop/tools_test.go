@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,19 @@ const (
 	kafkaGetOffsets        = "org.apache.kafka.tools.GetOffsetShell"
 	consoleProducer        = "kafka.tools.ConsoleProducer"
 	consoleConsumer        = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+	kafkaMetadataQuorum    = "org.apache.kafka.tools.MetadataQuorumCommand"
+	kafkaDumpLog           = "org.apache.kafka.tools.DumpLogSegments"
+	kafkaMetadataShell     = "org.apache.kafka.shell.MetadataShell"
+	kafkaStorage           = "kafka.tools.StorageTool"
 )
+
+// moved are the tools that have another class in Kafka 4.
+var moved = map[string]string{
+	kafkaConfigs:           "org.apache.kafka.tools.ConfigCommand",
+	kafkaACLs:              "org.apache.kafka.tools.AclCommand",
+	kafkaBrokerAPIVersions: "org.apache.kafka.tools.BrokerApiVersionsCommand",
+	consoleProducer:        "org.apache.kafka.tools.ConsoleProducer",
+}
 
 // toolTimeout bounds one tool.
 const toolTimeout = 2 * time.Minute
@@ -39,28 +52,27 @@ const maxPrinted = 8 << 20
 
 // tools is one JVM that runs Kafka's tools, one at a time (testdata/Tools.java).
 type tools struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	kafka4 bool
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
 }
 
-// jvm is the tools that all tests share; nil before the first start.
-var jvm *tools
+// jvms are the tools that all tests share, by the version of Kafka.
+var jvms = map[string]*tools{}
 
 // startTools starts the JVM where it does not run, which compiles its source
 // first.
 func startTools(t *testing.T, inst kafka.Installation) *tools {
 	t.Helper()
-	if jvm != nil {
-		return jvm
+	if x := jvms[inst.Version]; x != nil {
+		return x
 	}
-	conf := filepath.Join(shared, "tools.log4j.properties")
-	if err := os.WriteFile(conf, []byte(toolsLog), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	x := &tools{cmd: exec.Command(inst.Java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Djava.net.preferIPv4Stack=true", "-Dlog4j.configuration=file:"+conf,
-		"-cp", filepath.Join(inst.Libs, "*"), filepath.Join("testdata", "Tools.java"))}
+	x := &tools{kafka4: !strings.HasPrefix(inst.Version, "3."), cmd: exec.Command(inst.Java, slices.Concat([]string{
+		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+	}, logging(t, shared, "tools", toolsLog1, toolsLog2), []string{
+		"-cp", filepath.Join(inst.Libs, "*"), filepath.Join("testdata", "Tools.java"),
+	})...)}
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	x.cmd.Stderr = os.Stderr
 	in, err := x.cmd.StdinPipe()
@@ -75,7 +87,7 @@ func startTools(t *testing.T, inst kafka.Installation) *tools {
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	jvm = x
+	jvms[inst.Version] = x
 	return x
 }
 
@@ -85,17 +97,12 @@ func (x *tools) close() {
 	_ = x.cmd.Wait()
 }
 
-// toolsLog shows warnings of the tools' clients among what they print.
-const toolsLog = `log4j.rootLogger=WARN, OUT
-log4j.appender.OUT=org.apache.log4j.ConsoleAppender
-log4j.appender.OUT.follow=true
-log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
-log4j.appender.OUT.layout.ConversionPattern=%p %c{1} %m%n
-`
-
 // run runs a tool with what it reads and gives what it printed and its exit
 // code.
 func (x *tools) run(stdin string, words ...string) (string, int, error) {
+	if class := moved[words[0]]; x.kafka4 && class != "" {
+		words = append([]string{class}, words[1:]...)
+	}
 	request := text(nil, stdin)
 	request = binary.BigEndian.AppendUint32(request, uint32(len(words)))
 	for _, w := range words {
@@ -125,15 +132,15 @@ func text(b []byte, s string) []byte {
 
 // tool runs one of Kafka's tools against a broker of the cluster. It must exit
 // 0. It gives what was printed.
-func (r *rig) tool(t *testing.T, class string, at broker, words ...string) string {
+func (c *cluster) tool(t *testing.T, class string, at broker, words ...string) string {
 	t.Helper()
-	return r.toolReads(t, "", class, at, words...)
+	return c.toolReads(t, "", class, at, words...)
 }
 
-func (r *rig) toolReads(t *testing.T, stdin, class string, at broker, words ...string) string {
+func (c *cluster) toolReads(t *testing.T, stdin, class string, at broker, words ...string) string {
 	t.Helper()
-	words = append([]string{class, "--bootstrap-server", r.addr(at)}, words...)
-	said, code, err := r.tools.run(stdin, words...)
+	words = append([]string{class, "--bootstrap-server", c.addr(at)}, words...)
+	said, code, err := c.tools.run(stdin, words...)
 	if err != nil {
 		t.Fatal(err)
 	}

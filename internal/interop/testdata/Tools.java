@@ -7,8 +7,8 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
-import org.apache.kafka.common.utils.Exit;
 
 /**
  * Runs Kafka's command-line tools one after the other in one JVM: each start of
@@ -57,11 +57,7 @@ public class Tools {
         }, true);
         System.setOut(both);
         System.setErr(both);
-        Exit.setExitProcedure((code, message) -> {
-            if (message != null) System.err.println(message);
-            exit(code);
-        });
-        Exit.setHaltProcedure((code, message) -> exit(code));
+        holdExits();
         while (true) {
             String stdin;
             try {
@@ -83,6 +79,26 @@ public class Tools {
             out.writeInt(said.length);
             out.write(said);
             out.flush();
+        }
+    }
+
+    /** Has the tools' exits end the tool alone. The class that makes them moved in Kafka 4. */
+    static void holdExits() throws ReflectiveOperationException {
+        Class<?> exits;
+        try {
+            exits = Class.forName("org.apache.kafka.common.utils.Exit");
+        } catch (ClassNotFoundException moved) {
+            exits = Class.forName("org.apache.kafka.common.utils.internals.Exit");
+        }
+        Class<?> procedure = Class.forName(exits.getName() + "$Procedure");
+        for (String setter : new String[] {"setExitProcedure", "setHaltProcedure"}) {
+            boolean tells = setter.equals("setExitProcedure");
+            exits.getMethod(setter, procedure).invoke(null, Proxy.newProxyInstance(
+                Tools.class.getClassLoader(), new Class<?>[] {procedure}, (self, method, args) -> {
+                    if (tells && args[1] != null) System.err.println(args[1]);
+                    exit((Integer) args[0]);
+                    return null;
+                }));
         }
     }
 
