@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
@@ -293,6 +294,12 @@ func TestAppendRecordRefuses(t *testing.T) {
 	}
 }
 
+func allocatedBytes() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
 // FuzzReadRecord checks that what is read is written so that it reads the
 // same again, byte for byte from then on.
 func FuzzReadRecord(f *testing.F) {
@@ -300,7 +307,13 @@ func FuzzReadRecord(f *testing.F) {
 		f.Add(g.bytes)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		before := allocatedBytes()
 		r, version, err := ReadRecord(b)
+		// The smallest element of a list takes 2 bytes on the wire and about 100 in
+		// memory; the counter is exact to the spans that are handed out.
+		if got := allocatedBytes() - before; got > uint64(len(b))*128+1<<20 {
+			t.Fatalf("%d bytes were allocated for a record of %d", got, len(b))
+		}
 		if err != nil {
 			return
 		}

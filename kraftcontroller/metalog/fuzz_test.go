@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/metrics"
 	"testing"
 )
 
@@ -26,13 +27,36 @@ func addGolden(f *testing.F, pattern string) {
 	}
 }
 
-// FuzzReadBatch: no panic, and what is decoded encodes to something that
+// allocationFactor bounds what a decoder may allocate for one byte of input: the
+// smallest record takes 7 bytes there and, decoded, some 100 in a slice that
+// grows by doubling.
+const allocationFactor = 64
+
+// withinBounds fails where decode allocates more than its input can need.
+func withinBounds(t *testing.T, input int, decode func()) {
+	t.Helper()
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	before := s[0].Value.Uint64()
+	decode()
+	metrics.Read(s)
+	// The counter is exact to the spans that are handed out, some of them to
+	// other goroutines.
+	if got := s[0].Value.Uint64() - before; got > uint64(input)*allocationFactor+1<<20 {
+		t.Fatalf("%d bytes were allocated for an input of %d", got, input)
+	}
+}
+
+// FuzzReadBatch: no panic, memory bounded by the input, and what is decoded encodes to something that
 // decodes to the same.
 func FuzzReadBatch(f *testing.F) {
 	addGolden(f, PartitionDir+"/*.log")
 	f.Add(batch(f, 0, 1, 3))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		b, rest, err := ReadBatch(raw)
+		var b Batch
+		var rest []byte
+		var err error
+		withinBounds(t, len(raw), func() { b, rest, err = ReadBatch(raw) })
 		if err != nil {
 			if !errors.Is(err, ErrShort) && !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("error of no kind: %v", err)
@@ -141,7 +165,9 @@ func FuzzOpen(f *testing.F) {
 func FuzzQuorumState(f *testing.F) {
 	addGolden(f, PartitionDir+"/quorum-state")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := DecodeQuorumState(raw)
+		var s QuorumState
+		var err error
+		withinBounds(t, len(raw), func() { s, err = DecodeQuorumState(raw) })
 		if err != nil {
 			return
 		}
@@ -161,7 +187,9 @@ func FuzzQuorumState(f *testing.F) {
 func FuzzMetaProperties(f *testing.F) {
 	addGolden(f, metaPropertiesName)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m, err := DecodeMetaProperties(raw)
+		var m MetaProperties
+		var err error
+		withinBounds(t, len(raw), func() { m, err = DecodeMetaProperties(raw) })
 		if err != nil {
 			return
 		}
@@ -178,9 +206,13 @@ func FuzzControlRecords(f *testing.F) {
 		f.Add(g.record.Key, g.record.Value)
 	}
 	f.Fuzz(func(t *testing.T, key, value []byte) {
-		ControlTypeOf(key)
-		ParseSnapshotHeader(value)
-		ParseKRaftVersion(value)
+		withinBounds(t, len(key)+len(value), func() {
+			ControlTypeOf(key)
+			ParseSnapshotHeader(value)
+			ParseKRaftVersion(value)
+			ParseLeaderChange(value)
+			ParseVoters(value)
+		})
 		if m, err := ParseLeaderChange(value); err == nil {
 			again, err := ParseLeaderChange(m.Record().Value)
 			if err != nil || !reflect.DeepEqual(again, m) {

@@ -40,6 +40,9 @@ type story struct {
 	sent     map[kafka.BrokerID]uint64 // the last request to each peer
 	flush    uint64
 	out      strings.Builder
+	// dropped are requests that the machine never gets, as if it had no handler
+	// for them; nil for none.
+	dropped func(Message) bool
 }
 
 func (s *story) command() string {
@@ -150,6 +153,9 @@ func (s *story) tick() {
 }
 
 func (s *story) step(in Input) {
+	if r, ok := in.(Request); ok && s.dropped != nil && s.dropped(r.Message) {
+		return
+	}
 	var fx Effects
 	fx, s.deadline = s.m.Step(s.now, in)
 	for _, m := range fx.Send {
