@@ -318,17 +318,15 @@ func (k *kraft) quorumWords(class string, words ...string) []string {
 
 // unfenced asks a broker itself, if it runs, or another whether it is unfenced.
 func (k *kraft) unfenced(ctx context.Context, id broker) error {
-	for _, at := range k.answering(append([]broker{id}, k.all...)) {
-		known, err := k.brokersAt(ctx, at)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(known, id) {
-			return fmt.Errorf("at broker %d: %w", at, errAbsent)
-		}
-		return nil
+	running := k.answering(append([]broker{id}, k.all...))
+	if len(running) == 0 {
+		return errors.New("no broker runs")
 	}
-	return errors.New("no broker runs")
+	known, err := k.brokersAt(ctx, running[0])
+	if err == nil && !slices.Contains(known, id) {
+		err = fmt.Errorf("at broker %d: %w", running[0], errAbsent)
+	}
+	return err
 }
 
 // kinds tells which of both kinds some controllers are.
