@@ -136,9 +136,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	for _, x := range jvms {
-		x.close()
-	}
 	_ = os.RemoveAll(shared)
 	os.Exit(code)
 }

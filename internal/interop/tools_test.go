@@ -58,16 +58,11 @@ type tools struct {
 	out    *bufio.Reader
 }
 
-// jvms are the tools that all tests share, by the version of Kafka.
-var jvms = map[string]*tools{}
-
-// startTools starts the JVM where it does not run, which compiles its source
-// first.
+// startTools starts the JVM, which compiles its source first. It ends with its
+// test: clients that a tool left behind would tell of brokers that are gone among
+// what the tools of the next one print.
 func startTools(t *testing.T, inst kafka.Installation) *tools {
 	t.Helper()
-	if x := jvms[inst.Version]; x != nil {
-		return x
-	}
 	x := &tools{kafka4: !strings.HasPrefix(inst.Version, "3."), cmd: exec.Command(inst.Java, slices.Concat([]string{
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
 	}, logging(t, shared, "tools", toolsLog1, toolsLog2), []string{
@@ -87,7 +82,7 @@ func startTools(t *testing.T, inst kafka.Installation) *tools {
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	jvms[inst.Version] = x
+	t.Cleanup(x.close)
 	return x
 }
 
