@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +234,10 @@ func (k *kraft) walk(t *testing.T, dir string) {
 	wants(t, string(out), "/image/topics/byName/"+orders+"/5", "/image/features/metadataVersion", "/image/cluster/brokers/", "/image/cluster/controllers/")
 }
 
+// dumpFault is what kafka-dump-log says of a file with a fault. That the first
+// record of a log that begins after 0 follows -1 is none.
+var dumpFault = regexp.MustCompile(`isvalid: false|ismatch|Exception|out of order|does not match|Could not|^ *\d+ is followed by `)
+
 // dump has kafka-dump-log read every file of a metadata log.
 func (k *kraft) dump(t *testing.T, dir string) {
 	t.Helper()
@@ -246,12 +251,10 @@ func (k *kraft) dump(t *testing.T, dir string) {
 		files = append(files, found...)
 	}
 	said := k.words(t, kafkaDumpLog, "--cluster-metadata-decoder", "--files", strings.Join(files, ","))
-	for _, bad := range []string{"isvalid: false", "ismatch", "Non-secutive", "Exception", "out of order", "does not match", "Could not"} {
-		for line := range strings.Lines(said) {
-			if strings.Contains(line, bad) {
-				t.Errorf("kafka-dump-log says of the files in %s: %s", dir, line)
-			}
+	for line := range strings.Lines(said) {
+		if dumpFault.MatchString(line) {
+			t.Errorf("kafka-dump-log says of the files in %s: %s", dir, line)
 		}
 	}
-	wants(t, said, "LeaderChange", "TOPIC_RECORD", `"name":"`+orders+`"`, "SnapshotHeader", "SnapshotFooter")
+	wants(t, said, "TOPIC_RECORD", `"name":"`+orders+`"`, "SnapshotHeader", "SnapshotFooter")
 }

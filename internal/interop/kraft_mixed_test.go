@@ -146,7 +146,7 @@ func (k *kraft) storm(t *testing.T, prefix string, voters ...broker) {
 // electBothKinds pauses leaders until one of each kind has led.
 func (k *kraft) electBothKinds(t *testing.T, w *writer, led map[broker]bool, voters []broker) {
 	t.Helper()
-	const most = 12 // elections; that one kind wins them all has odds of 1 in 2,000
+	const most = 12 // elections
 	for range most {
 		q := k.awaitLeader(t, 0, voters...)
 		led[q.leader] = true

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,6 @@ const (
 	// Timers are longer than Kafka's, so that a node that the machine keeps from
 	// running for a while is not taken for dead; the session is shorter, since a
 	// story waits for its end.
-	fetchTimeout     = 3 * time.Second
 	requestTimeout   = 10 * time.Second
 	brokerSession    = 6 * time.Second
 	brokerHeartbeat  = time.Second
@@ -57,6 +57,18 @@ type kraft struct {
 	directories map[broker]string  // ids of the first voters' directories
 	paused      map[broker]bool
 }
+
+// fetchTimeouts are those of the controllers. Of two that miss the leader the one
+// that does so last wins the election most often: until it does it grants the
+// other no pre-vote. With these, leaders of both kinds follow each other soon in
+// each mixed quorum.
+var fetchTimeouts = map[broker]time.Duration{
+	kafka3: 3000 * time.Millisecond, kafka2: 3000 * time.Millisecond, ours1: 3300 * time.Millisecond,
+	kafka1: 3600 * time.Millisecond, ours2: 3900 * time.Millisecond, ours3: 4200 * time.Millisecond,
+}
+
+// fetchTimeout is that of a controller or a broker.
+func fetchTimeout(id broker) time.Duration { return cmp.Or(fetchTimeouts[id], 3*time.Second) }
 
 // isReal reports whether a controller is of Apache Kafka.
 func isReal(id broker) bool { return id >= kafka1 }
@@ -164,7 +176,7 @@ func (k *kraft) launch(t *testing.T, id broker, cfg nodeconfig.Config) {
 	t.Helper()
 	cfg.Name, cfg.Mode, cfg.ClusterID = k.name(id), nodeconfig.ModeKRaft, kraftCluster
 	cfg.Timers = nodeconfig.Timers{
-		FetchTimeout: nodeconfig.Duration(fetchTimeout), BrokerSession: nodeconfig.Duration(brokerSession), BrokerHeartbeat: nodeconfig.Duration(brokerHeartbeat),
+		FetchTimeout: nodeconfig.Duration(fetchTimeout(id)), BrokerSession: nodeconfig.Duration(brokerSession), BrokerHeartbeat: nodeconfig.Duration(brokerHeartbeat),
 	}
 	n, err := k.provider.Launch(t.Context(), cfg)
 	if err != nil {
@@ -216,7 +228,7 @@ func (k *kraft) nodeProperties(id broker, role, listeners string) kafka.Properti
 		{Key: "controller.listener.names", Value: "CONTROLLER"},
 		{Key: "listener.security.protocol.map", Value: "CONTROLLER:PLAINTEXT," + kafka.Listener + ":PLAINTEXT,SASL:SASL_PLAINTEXT"},
 		{Key: "controller.quorum.bootstrap.servers", Value: strings.Join(k.quorumServers(), ",")},
-		{Key: "controller.quorum.fetch.timeout.ms", Value: ms(fetchTimeout)},
+		{Key: "controller.quorum.fetch.timeout.ms", Value: ms(fetchTimeout(id))},
 		{Key: "controller.quorum.request.timeout.ms", Value: ms(requestTimeout)},
 		{Key: "broker.session.timeout.ms", Value: ms(brokerSession)},
 		{Key: "broker.heartbeat.interval.ms", Value: ms(brokerHeartbeat)},
