@@ -24,6 +24,16 @@ type Coverage struct {
 	VoterChanges, VotersRefused      int64 // answers to AddRaftVoter and RemoveRaftVoter
 	SelfRemovals                     int64 // leaders that resigned because they are voters no more
 	Stuck                            int64 // quorums that wait for such a leader, see world.stuck
+
+	// Of a world with metadata.
+	Claims, Renounced       int64 // controllers made active; made standbys
+	Registrations           int64 // of brokers, acknowledged
+	Fenced, Unfenced        int64 // brokers
+	Granted                 int64 // controlled shutdowns
+	DirectoriesLost         int64
+	Topics, ISRChanges      int64 // acknowledged
+	LeadersElected, Unclean int64 // leaders of partitions, and those that may have lost records
+	Loads                   int64 // snapshots loaded into a machine
 }
 
 // rows names every counter once.
@@ -64,6 +74,18 @@ func (c *Coverage) rows() []struct {
 		{"voter changes refused", &c.VotersRefused},
 		{"leaders removed", &c.SelfRemovals},
 		{"stuck by a removal", &c.Stuck},
+		{"claims", &c.Claims},
+		{"renounced", &c.Renounced},
+		{"broker registrations", &c.Registrations},
+		{"brokers fenced", &c.Fenced},
+		{"brokers unfenced", &c.Unfenced},
+		{"shutdowns granted", &c.Granted},
+		{"directories lost", &c.DirectoriesLost},
+		{"topics created", &c.Topics},
+		{"ISRs changed", &c.ISRChanges},
+		{"partition leaders", &c.LeadersElected},
+		{"unclean leaders", &c.Unclean},
+		{"snapshots loaded", &c.Loads},
 	}
 }
 

@@ -5,8 +5,13 @@
 // clocks that run at different speeds, and voters that come and go. After every event it judges
 // the named invariants of Raft and of Kafka's log.
 //
-// It owns the world and the judgement; it knows the raft package and must not
-// know files, sockets, clocks or the controllers. A run is single-threaded and
+// In a world with metadata (Options.Metadata) each node runs the machine of a
+// controller over its log as well, and brokers observe it, register, heartbeat,
+// change ISRs, lose directories, leave and ask what clients ask; judged then are
+// the invariants of Kafka's controllers too, see ledger.
+//
+// It owns the world and the judgement; it knows the packages raft and machine and
+// must not know files, sockets, clocks or the shells around them. A run is single-threaded and
 // a function of its Options: the same seed gives the same trace, so a seed that
 // fails is a test case. Tests call it, several runs at once on goroutines of
 // their own.

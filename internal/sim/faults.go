@@ -12,6 +12,10 @@ func (w *world) fault() {
 		return
 	}
 	w.after(time.Duration(w.rng.Int64N(int64(2*w.p.fault)))+1, event{kind: evFault})
+	if w.opt.Metadata && w.rng.IntN(4) == 0 {
+		w.brokerFault()
+		return
+	}
 	n := w.victim()
 	lasts := time.Duration(w.rng.Int64N(int64(4 * w.p.fetchTimeout)))
 	kinds := 13
@@ -65,6 +69,26 @@ func (w *world) fault() {
 		n.failSync = true
 	default:
 		w.changeVoters()
+	}
+}
+
+// brokerFault crashes a broker, makes it leave in good order, or takes one of its
+// directories from it.
+func (w *world) brokerFault() {
+	n := w.nodes[w.p.controllers()+w.rng.IntN(w.p.brokers)]
+	if n.broker == nil || n.paused {
+		return
+	}
+	switch w.rng.IntN(5) {
+	case 0, 1:
+		n.crash()
+	case 2, 3:
+		w.trace.note("broker %d wants to leave", n.id)
+		n.broker.leaving = true
+	default:
+		w.trace.note("broker %d loses a directory", n.id)
+		w.cov.DirectoriesLost++
+		n.broker.offline = true
 	}
 }
 

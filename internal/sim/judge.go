@@ -47,6 +47,7 @@ type judge struct {
 	seen      [][]version
 	votes     map[ballot]kafka.BrokerID
 	states    []standing // by node
+	ledger    *ledger    // of a world with metadata, else nil
 }
 
 // tenure is who led an epoch, and in which life.
@@ -72,9 +73,9 @@ type standing struct {
 }
 
 func newJudge(w *world) judge {
-	n := w.p.voters + w.p.observers
+	n := w.p.controllers() + w.p.brokers
 	return judge{
-		w: w, leaders: map[kafka.LeaderEpoch]tenure{}, votes: map[ballot]kafka.BrokerID{},
+		w: w, ledger: newLedger(), leaders: map[kafka.LeaderEpoch]tenure{}, votes: map[ballot]kafka.BrokerID{},
 		states: make([]standing, n),
 	}
 }
@@ -380,6 +381,9 @@ func (j *judge) afterEvent() {
 		s := &j.states[i]
 		s.removed = false
 		n := j.w.nodes[i]
+		if n.up && !n.paused && n.due() > j.w.now {
+			j.overdue(n.ctl)
+		}
 		if s.role.State != raft.Leader || !n.up || n.paused || j.violation != nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"kbench/kafka"
+	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raft"
 )
 
@@ -31,6 +32,12 @@ type node struct {
 	lastReq  uint64
 	inbound  map[uint64]caller
 	receives snapshotInFlight
+
+	// Of a world with metadata; nil while the node is down.
+	ctl       *controller
+	broker    *broker         // nil on a controller
+	lives     int             // of the broker
+	appendErr kafka.ErrorCode // of the last append
 }
 
 // caller is who waits for the answer to a request.
@@ -111,7 +118,21 @@ func (n *node) start() {
 		n.w.cov.Skewed++
 	}
 	n.w.judge.started(n)
+	if n.w.opt.Metadata {
+		n.newController()
+		if n.w.isBroker(n.id) {
+			n.newBroker()
+		}
+	}
 	n.step(raft.Tick{})
+}
+
+// due is when the node's next deadline is, that of its controller among them.
+func (n *node) due() time.Duration {
+	if n.ctl == nil || n.ctl.due == machine.Never {
+		return n.deadline
+	}
+	return min(n.deadline, n.worldTime(n.ctl.due))
 }
 
 // crash ends this life of the node and lets the next begin later.
@@ -127,6 +148,7 @@ func (n *node) crash() {
 
 func (n *node) leave() {
 	n.up, n.crashAt, n.deadline = false, 0, raft.Never
+	n.ctl, n.broker = nil, nil
 	n.boot++
 	n.w.judge.stopped(n)
 	n.w.after(time.Duration(n.w.rng.Int64N(int64(3*n.w.p.fetchTimeout))), event{kind: evStart, node: n.id, boot: n.boot})
@@ -170,6 +192,13 @@ func (n *node) receive(e event) {
 		n.step(raft.SnapshotInstalled{ID: n.disk.snapshot, Quorum: n.disk.base.raft()})
 	case evTick:
 		n.step(raft.Tick{})
+	case evAsk:
+		n.ctl.ask(asker{node: e.peer, boot: e.peerBoot, id: e.id, body: e.ask})
+		n.ctl.heed()
+	case evAnswer:
+		n.broker.answer(e.id, e.answer)
+	case evBeat:
+		n.broker.beat()
 	}
 	if held := n.held; len(held) > 0 && !n.paused && n.up {
 		n.held = nil
@@ -236,12 +265,15 @@ func (n *node) step(in raft.Input) {
 	}
 	for _, a := range fx.Appended {
 		n.w.judge.appended(n, a)
+		n.appendErr = a.Err
 	}
 	if fx.ShutdownDone {
 		n.stopped = true
 		n.w.cov.RecordsLost += int64(n.disk.crash(n.w.rng))
 		n.leave()
+		return
 	}
+	n.ctl.heed()
 }
 
 func (n *node) changeLog(ops []raft.LogOp) {
@@ -322,10 +354,19 @@ func (n *node) takeSnapshot() {
 	if !n.up || n.paused || !n.w.p.snapshots || n.hw < 0 || end <= n.disk.start {
 		return
 	}
+	if n.ctl != nil {
+		n.ctl.takes = true
+		return
+	}
 	for end < n.disk.end() && n.disk.at(end).base != end {
 		end-- // to a batch boundary
 	}
-	if end <= n.disk.snapshot.EndOffset {
+	n.snapshotAt(end)
+}
+
+// snapshotAt takes the snapshot of all below end, which ends a batch.
+func (n *node) snapshotAt(end kafka.Offset) {
+	if end <= n.disk.snapshot.EndOffset || end > n.disk.safe {
 		return
 	}
 	n.w.cov.Snapshots++
@@ -333,6 +374,9 @@ func (n *node) takeSnapshot() {
 	n.disk.snapshot = raft.SnapshotID{EndOffset: end, Epoch: n.disk.epochBefore(end)}
 	n.disk.base = q
 	n.w.judge.snapshot(n, n.disk.snapshot, q)
+	if n.ctl != nil {
+		n.w.images[n.disk.snapshot] = n.ctl.m.Image()
+	}
 	n.step(raft.SnapshotTaken{ID: n.disk.snapshot})
 	if n.w.rng.IntN(2) == 0 && n.up {
 		n.disk.moveStart(end)
@@ -393,7 +437,7 @@ func (n *node) chunk(m raft.FetchSnapshotResponse) raft.FetchSnapshotResponse {
 // sometimes learns of it, as when a connection is refused.
 func (w *world) transmit(e event) {
 	var delays [2]time.Duration
-	if e.kind == evRequest {
+	if e.kind == evRequest || e.kind == evAsk {
 		e.boot = w.nodes[e.node].boot
 	}
 	n := w.net.deliveries(e.peer, e.node, &delays)

@@ -3,13 +3,18 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"kbench/kafka/metadata"
 )
 
 // Options is a run. Everything else is drawn from Seed.
 type Options struct {
 	Seed   uint64
-	Events int               // how many, before the world is healed; 0 means 5,000
-	Log    func(line string) // gets the trace as text, line by line; nil for none
+	Events int // how many, before the world is healed; 0 means 5,000
+	// Metadata runs the machine of a controller on every node, and brokers that
+	// observe them; without it clients append what has no meaning.
+	Metadata bool
+	Log      func(line string) // gets the trace as text, line by line; nil for none
 }
 
 // Result is what came of a run.
@@ -44,6 +49,26 @@ type profile struct {
 	snapshots         bool
 	dynamic           bool          // the voters are those of the log, and change
 	skew              time.Duration // of clocks, at most so much in a second
+
+	// Of a world with metadata.
+	brokers int
+	beat    time.Duration // between the heartbeats of a broker, mean
+	session time.Duration // of a broker
+	noOp    time.Duration // between NoOp records
+	level   metadata.MetadataVersion
+}
+
+// controllers is how many nodes are, or may become, voters; brokers have the ids
+// behind theirs.
+func (p *profile) controllers() int { return p.voters + p.observers }
+
+// withMetadata adds brokers.
+func (p *profile) withMetadata(rng *rand.Rand) {
+	p.brokers = 3 + rng.IntN(2)
+	p.beat = p.fetchTimeout/2 + time.Duration(rng.Int64N(int64(p.fetchTimeout)))
+	p.session = p.beat * time.Duration(4+rng.IntN(4))
+	p.noOp = p.beat / 2
+	p.level = []metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3, metadata.V4_4_IV2}[rng.IntN(4)]
 }
 
 func newProfile(rng *rand.Rand) profile {

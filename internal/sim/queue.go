@@ -3,6 +3,8 @@ package sim
 import (
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kbench/kraftcontroller/raft"
 )
 
@@ -22,11 +24,14 @@ const (
 	evFault                 // the next fault strikes
 	evHeal                  // the network is whole again
 	evCalm                  // node's disk, or the network, is fast again
+	evAsk                   // a broker's request arrives at a controller
+	evAnswer                // its answer arrives at the broker
+	evBeat                  // a broker's next round
 )
 
 var kindNames = [...]string{
 	"request", "response", "failed", "flushed", "installed", "tick",
-	"start", "resume", "client", "fault", "heal", "calm",
+	"start", "resume", "client", "fault", "heal", "calm", "ask", "answer", "beat",
 }
 
 // event is something that happens at a time. Boot says in which life of the
@@ -42,6 +47,8 @@ type event struct {
 	id       uint64
 	mark     int
 	msg      raft.Message
+	ask      kmsg.Request
+	answer   kmsg.Response
 }
 
 // queue is a binary heap of events by time and then by seq.

@@ -12,17 +12,20 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", 0, "number of seeds to simulate (0: SEEDS of the environment, else 2,000, or 100 with -short)")
+	seedsFlag = flag.Int("seeds", 0, "number of seeds to simulate, each twice (0: SEEDS of the environment, else 1,000, 500 with metadata, or 100 with -short)")
 	seedFlag  = flag.Int64("seed", -1, "simulate this one seed only and print its trace")
 	firstFlag = flag.Uint64("first-seed", 1, "first seed")
 )
 
-const events = 5000
+const (
+	events = 5000
+	// metadataEvents is fewer: each may do more, and as many again follow until a
+	// healed world has settled.
+	metadataEvents = 3000
+)
 
-// twiceEvery says which seeds are run twice to compare their traces.
-const twiceEvery = 20
-
-func seeds(t *testing.T) int {
+// seeds is how many to run: otherwise where neither flag nor environment says.
+func seeds(t *testing.T, otherwise int) int {
 	n := *seedsFlag
 	if env := os.Getenv("SEEDS"); n == 0 && env != "" {
 		var err error
@@ -36,7 +39,7 @@ func seeds(t *testing.T) int {
 	case testing.Short():
 		return 100
 	}
-	return 2000
+	return otherwise
 }
 
 // floor is what 1,000 seeds must at least go through: about half of what they
@@ -53,6 +56,17 @@ var floor = Coverage{
 	DiskErrors: 3000, Skewed: 7000, VoterChanges: 1200, VotersRefused: 2500, SelfRemovals: 300,
 }
 
+// metadataFloor is the same of worlds with metadata.
+var metadataFloor = Coverage{
+	Seeds: 1000, Events: 1000 * metadataEvents,
+	Elections: 3000, Candidacies: 4000, PreVotes: 6000, Commits: 50_000, Appends: 35_000,
+	Truncations: 800, RecordsTruncated: 2000, Crashes: 4500, MidStepCrashes: 700, RecordsLost: 14_000,
+	Partitions: 2600, Pauses: 700, Lost: 40_000, Duplicated: 9000, Resignations: 2000, Shutdowns: 700,
+	Snapshots: 240, Installs: 150, SlowDisks: 900, DiskErrors: 700, Skewed: 4800, VoterChanges: 550, VotersRefused: 500, SelfRemovals: 130,
+	Claims: 2900, Renounced: 1000, Registrations: 3800, Fenced: 1100, Unfenced: 3200, Granted: 700, DirectoriesLost: 700,
+	Topics: 850, ISRChanges: 3700, LeadersElected: 2600, Unclean: 50, Loads: 600,
+}
+
 func TestSeeds(t *testing.T) {
 	if *seedFlag >= 0 {
 		r := Run(Options{Seed: uint64(*seedFlag), Events: events, Log: func(l string) { fmt.Println(l) }})
@@ -61,8 +75,8 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	n := seeds(t)
-	total, violations := runSeeds(*firstFlag, n)
+	n := seeds(t, 1000)
+	total, violations := runSeeds(Options{Seed: *firstFlag, Events: events}, n)
 	t.Logf("coverage:\n%v", total)
 	for _, v := range violations {
 		t.Error(v)
@@ -75,9 +89,32 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// runSeeds runs n seeds on all processors and gives their coverage and the
-// first few violations.
-func runSeeds(first uint64, n int) (total Coverage, violations []string) {
+// TestMetadataSeeds simulates controllers and brokers over the quorum.
+func TestMetadataSeeds(t *testing.T) {
+	if *seedFlag >= 0 {
+		r := Run(Options{Seed: uint64(*seedFlag), Events: metadataEvents, Metadata: true, Log: func(l string) { fmt.Println(l) }})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+		return
+	}
+	n := seeds(t, 500)
+	total, violations := runSeeds(Options{Seed: *firstFlag, Events: metadataEvents, Metadata: true}, n)
+	t.Logf("coverage:\n%v", total)
+	for _, v := range violations {
+		t.Error(v)
+	}
+	if n < 100 {
+		return
+	}
+	for _, low := range total.Below(metadataFloor.PerSeed(int64(n))) {
+		t.Errorf("the simulation does too little: %s", low)
+	}
+}
+
+// runSeeds runs n seeds, the first of which is that of opt, on all processors
+// and gives their coverage and the first few violations.
+func runSeeds(opt Options, n int) (total Coverage, violations []string) {
 	var (
 		mu   sync.Mutex
 		wg   sync.WaitGroup
@@ -90,14 +127,15 @@ func runSeeds(first uint64, n int) (total Coverage, violations []string) {
 				if i >= int64(n) {
 					return
 				}
-				seed := first + uint64(i)
-				r := Run(Options{Seed: seed, Events: events})
+				opt := opt
+				opt.Seed += uint64(i)
+				r := Run(opt)
 				bad := ""
 				if r.Violation != nil {
 					bad = r.Violation.String()
-				} else if i%twiceEvery == 0 {
-					if again := Run(Options{Seed: seed, Events: events}); again.Trace != r.Trace || again.Coverage != r.Coverage {
-						bad = fmt.Sprintf("seed %d: two runs differ: traces %x and %x", seed, r.Trace, again.Trace)
+				} else {
+					if again := Run(opt); again.Trace != r.Trace || again.Coverage != r.Coverage {
+						bad = fmt.Sprintf("seed %d: two runs differ: traces %x and %x", opt.Seed, r.Trace, again.Trace)
 					}
 				}
 				mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kbench/kafka"
 	"kbench/kraftcontroller/raft"
 )
@@ -36,6 +38,9 @@ func (t *trace) event(now time.Duration, e event) {
 	if e.msg != nil {
 		t.message(e.msg)
 	}
+	if e.ask != nil {
+		t.add(uint64(e.ask.Key()))
+	}
 	if t.log == nil {
 		return
 	}
@@ -45,6 +50,10 @@ func (t *trace) event(now time.Duration, e event) {
 		line += fmt.Sprintf(" %d->%d %s", e.peer, e.node, brief(e.msg))
 	case evResponse:
 		line += fmt.Sprintf(" %d->%d %s", e.peer, e.node, brief(e.msg))
+	case evAsk:
+		line += fmt.Sprintf(" %d->%d %s", e.peer, e.node, kmsg.NameForKey(e.ask.Key()))
+	case evAnswer:
+		line += fmt.Sprintf(" %d->%d %s", e.peer, e.node, kmsg.NameForKey(e.answer.Key()))
 	case evClient, evFault, evHeal:
 	default:
 		line += fmt.Sprintf(" node %d", e.node)

@@ -109,7 +109,7 @@ func (w *world) changeVoters() {
 	if n == nil || n.paused {
 		return
 	}
-	v := voterOf(w.rng.IntN(len(w.nodes)))
+	v := voterOf(w.rng.IntN(w.p.controllers()))
 	n.lastReq++
 	n.inbound[n.lastReq] = caller{node: operator}
 	var m raft.Message = raft.RemoveVoterRequest{Voter: v.ReplicaKey}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kbench/kafka"
+	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/raft"
 )
 
@@ -23,6 +24,9 @@ type world struct {
 	cov   Coverage
 	value uint64                     // of the last record a client appended
 	taken map[raft.SnapshotID]quorum // what each snapshot says of the quorum
+	// Of a world with metadata: what each record holds, and each snapshot.
+	values map[uint64][]byte
+	images map[raft.SnapshotID]*metadata.Image
 }
 
 // Run simulates the world of a seed until an invariant breaks or the events are
@@ -45,7 +49,11 @@ func Run(opt Options) Result {
 func newWorld(opt Options) *world {
 	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x6b62656e6368)), trace: trace{hash: fnvOffset, log: opt.Log}, taken: map[raft.SnapshotID]quorum{}}
 	w.p = newProfile(w.rng)
-	n := w.p.voters + w.p.observers
+	if opt.Metadata {
+		w.p.withMetadata(w.rng)
+		w.values, w.images = map[uint64][]byte{}, map[raft.SnapshotID]*metadata.Image{}
+	}
+	n := w.p.controllers() + w.p.brokers
 	w.net = network{rng: w.rng, p: &w.p, n: n, cut: make([]bool, n*n), cov: &w.cov}
 	w.judge = newJudge(w)
 	var voters []raft.Voter
@@ -74,8 +82,8 @@ func (w *world) step() {
 	at, ok := w.queue.next()
 	tick := -1
 	for i, n := range w.nodes {
-		if n.up && !n.paused && n.deadline < raft.Never {
-			if d := max(n.deadline, w.now); !ok || d < at {
+		if due := n.due(); n.up && !n.paused && due < raft.Never {
+			if d := max(due, w.now); !ok || d < at {
 				at, ok, tick = d, true, i
 			}
 		}
@@ -146,7 +154,7 @@ func (w *world) client() {
 	if n == nil || w.rng.IntN(20) == 0 {
 		n = w.nodes[w.rng.IntN(len(w.nodes))]
 	}
-	if !n.up || n.paused {
+	if !n.up || n.paused || w.opt.Metadata {
 		return
 	}
 	count := 1 + w.rng.IntN(4)
@@ -197,6 +205,10 @@ func (w *world) settle() {
 	// An election takes two election timeouts, split votes and back-off of at
 	// most a second more; ten tries must do.
 	limit := w.now + 10*(2*w.p.electionTimeout+w.p.fetchTimeout*2+time.Second)
+	if w.opt.Metadata {
+		w.settleMetadata(limit)
+		return
+	}
 	appended := false
 	for w.judge.violation == nil {
 		if n := w.leader(); n != nil && n.hw == n.disk.end() && n.hw > 0 {
@@ -214,6 +226,33 @@ func (w *world) settle() {
 		}
 		if w.now > limit {
 			w.judge.fail("Liveness", 0, "no agreement after all faults have ended")
+			return
+		}
+		w.step()
+	}
+}
+
+// settleMetadata gives brokers time to come back, catch up and get their
+// replicas in sync.
+func (w *world) settleMetadata(limit time.Duration) {
+	for _, n := range w.nodes {
+		if n.broker != nil && n.broker.offline { // a directory comes back with its broker
+			n.crash()
+		}
+	}
+	// Sessions end, brokers register, and each change takes a heartbeat or two.
+	limit += 30 * w.p.session
+	for w.judge.violation == nil {
+		invariant, why := w.judge.unsettled()
+		if invariant == "" {
+			return
+		}
+		if w.now > limit && w.stuck() {
+			w.cov.Stuck++
+			return
+		}
+		if w.now > limit {
+			w.judge.fail(invariant, 0, "%s, long after all faults have ended", why)
 			return
 		}
 		w.step()

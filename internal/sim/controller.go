@@ -1,0 +1,255 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/raft"
+)
+
+// controller is the metadata machine of a node and what the shell around it
+// does: it hands on what is committed, claims and renounces, appends what was
+// decided and answers. On a broker, which never leads, it is the broker's
+// image.
+type controller struct {
+	n       *node
+	m       *machine.Machine
+	next    kafka.Offset // first that the machine has not been handed
+	claimed kafka.LeaderEpoch
+	told    raft.Role
+	due     time.Duration // the machine's deadline, on the node's clock
+	queue   []machine.Request
+	askers  map[uint64]asker
+	lastID  uint64
+	busy    bool
+	// takes asks for a snapshot at the end of the next batch that can have one.
+	takes bool
+	// heard is when each broker was last heard of in this epoch, as the judge
+	// saw it, on the node's clock.
+	heard map[kafka.BrokerID]time.Duration
+	// reports are the offsets that brokers said they have, and began the ends of
+	// the shutdowns begun, both in this epoch.
+	reports map[kafka.BrokerID]kafka.Offset
+	began   map[registration]kafka.Offset
+}
+
+// asker is a broker that waits for an answer.
+type asker struct {
+	node, boot int
+	id         uint64
+	body       kmsg.Request
+}
+
+// maxRecords is the least limit of a batch that the operations of a run need
+// to meet often.
+const maxRecords = 8
+
+func (n *node) newController() {
+	m, err := machine.New(machine.Config{
+		NodeID: kafka.BrokerID(n.id), ClusterID: "sim", SessionTimeout: n.w.p.session, NoOpInterval: n.w.p.noOp,
+		LeaderBalanceInterval: n.w.p.session * 5, UncleanElectionInterval: n.w.p.session * 4,
+		MaxRecords: maxRecords, MetadataVersion: n.w.p.level,
+		Rand: rand.New(rand.NewPCG(n.w.rng.Uint64(), n.w.rng.Uint64())),
+	})
+	if err != nil {
+		n.w.judge.fail("NoFatal", n.id, "%v", err)
+		return
+	}
+	n.ctl = &controller{n: n, m: m, claimed: kafka.NoEpoch, due: machine.Never, askers: map[uint64]asker{}, told: raft.Role{LeaderID: raft.None}}
+}
+
+// heed does all that can be done now, after the node's raft machine stepped.
+func (c *controller) heed() {
+	if c == nil || c.busy {
+		return
+	}
+	c.busy = true
+	for c.alive() && c.one() {
+	}
+	c.busy = false
+}
+
+// alive reports whether this is still the node's controller: a crash in the
+// midst of an effect ends it.
+func (c *controller) alive() bool {
+	return c.n.up && c.n.ctl == c && c.n.w.judge.violation == nil
+}
+
+// one does one thing, what the quorum tells first, and reports whether there
+// may be more.
+func (c *controller) one() bool {
+	r := c.n.machine.Role()
+	leads := r.State == raft.Leader
+	d := &c.n.disk
+	switch {
+	case (r.LeaderID != c.told.LeaderID || r.Epoch != c.told.Epoch) && (!leads || c.next > r.EpochStart):
+		c.told = r
+		if leads {
+			c.claim(r)
+		} else {
+			c.step(machine.Renounce{})
+		}
+	case leads && r.Epoch != c.told.Epoch && c.told.LeaderID != raft.None:
+		c.told = raft.Role{LeaderID: raft.None, Epoch: c.told.Epoch}
+		c.step(machine.Renounce{})
+	case d.snapshot.EndOffset > c.next && (c.next < d.start || c.next == 0):
+		c.load(d.snapshot)
+	case c.next < c.n.hw && c.next < d.end() && c.batchEnd() <= c.n.hw:
+		c.commit()
+	case len(c.queue) > 0:
+		q := c.queue[0]
+		c.queue = c.queue[1:]
+		c.step(q)
+	case c.n.clock() >= c.due:
+		c.due = machine.Never
+		c.step(machine.Tick{})
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *controller) claim(r raft.Role) {
+	c.claimed = r.Epoch
+	c.heard = map[kafka.BrokerID]time.Duration{}
+	c.reports, c.began = map[kafka.BrokerID]kafka.Offset{}, map[registration]kafka.Offset{}
+	c.n.w.cov.Claims++
+	c.n.w.judge.claims(c, r)
+	c.step(machine.Claim{Epoch: r.Epoch, NextOffset: c.n.disk.end()})
+	for b := range c.m.Working().Brokers() {
+		c.heard[b.ID] = c.n.clock()
+	}
+}
+
+// batchEnd is the end of the batch that begins at next.
+func (c *controller) batchEnd() kafka.Offset {
+	d := &c.n.disk
+	o := c.next
+	for base := d.at(o).base; o < d.end() && d.at(o).base == base; o++ {
+	}
+	return o
+}
+
+func (c *controller) commit() {
+	d := &c.n.disk
+	end := c.batchEnd()
+	first := d.at(c.next)
+	in := machine.Committed{BaseOffset: c.next, Epoch: first.epoch, Control: first.value == 0}
+	for o := c.next; o < end; o++ {
+		in.Values = append(in.Values, c.n.w.values[d.at(o).value])
+	}
+	c.next = end
+	c.step(in)
+	if c.alive() && c.takes && !in.Control && c.m.Image().Offset() == end-1 {
+		c.takes = false
+		c.n.snapshotAt(end)
+	}
+}
+
+// load takes the image of a snapshot of this node.
+func (c *controller) load(id raft.SnapshotID) {
+	image := c.n.w.images[id]
+	if image == nil { // that of formatting
+		image = metadata.Empty()
+	}
+	level := metadata.MetadataVersion(image.FeatureLevel(metadata.MetadataVersionFeature))
+	c.next = id.EndOffset
+	c.n.w.cov.Loads++
+	c.step(machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: func(yield func([]byte, error) bool) {
+		for r := range image.Records() {
+			if v, err := metadata.AppendRecord(nil, r, level.RecordVersion(r)); !yield(v, err) {
+				return
+			}
+		}
+	}})
+}
+
+// step steps the machine and carries out its effects, as the shell does.
+func (c *controller) step(in machine.Input) {
+	w := c.n.w
+	active, _ := c.m.Active()
+	if active {
+		if _, err := c.m.Step(c.n.clock(), machine.Skip{NextOffset: c.n.disk.end()}); err != nil {
+			w.judge.fail("NoFatal", c.n.id, "%v", err)
+			return
+		}
+	}
+	leaver := w.judge.arrives(c, in)
+	fx, err := c.m.Step(c.n.clock(), in)
+	if err != nil {
+		w.judge.fail("K12", c.n.id, "%T: %v", in, err)
+		return
+	}
+	c.due = fx.Deadline
+	w.judge.decided(c, in, fx, leaver)
+	switch in.(type) {
+	case machine.Committed, machine.Snapshot:
+		w.judge.applied(c) // before answers tell of it
+	}
+	refused := false
+	for _, a := range fx.Appends {
+		if refused = !c.append(a); refused || !c.alive() {
+			break
+		}
+	}
+	if !c.alive() {
+		return
+	}
+	for _, r := range fx.Responses {
+		c.answer(r)
+	}
+	if still, _ := c.m.Active(); active && !still && len(fx.Appends) == 0 {
+		w.cov.Renounced++
+	}
+	if refused {
+		c.step(machine.Renounce{})
+		if c.alive() {
+			c.n.step(raft.Resign{Epoch: c.claimed})
+		}
+	}
+}
+
+// append hands a batch to the log; false where it was refused.
+func (c *controller) append(a machine.Append) bool {
+	w := c.n.w
+	if len(a.Values) > maxRecords {
+		w.judge.fail("K12", c.n.id, "a batch of %d records, %d are allowed", len(a.Values), maxRecords)
+		return false
+	}
+	if a.BaseOffset != c.n.disk.end() {
+		w.judge.fail("NoFatal", c.n.id, "records for offset %d, the log ends at %d", a.BaseOffset, c.n.disk.end())
+		return false
+	}
+	records := make([]record, len(a.Values))
+	for i, v := range a.Values {
+		w.value++
+		w.values[w.value] = v
+		records[i].value = w.value
+	}
+	c.n.appendErr = kafka.None
+	c.n.step(raft.Append{Token: w.value, Epoch: c.claimed, Count: int32(len(records)), Records: records})
+	return c.n.appendErr == kafka.None
+}
+
+// ask takes a request that has arrived.
+func (c *controller) ask(from asker) {
+	c.lastID++
+	c.askers[c.lastID] = from
+	c.queue = append(c.queue, machine.Request{ID: c.lastID, Body: from.body})
+}
+
+func (c *controller) answer(r machine.Response) {
+	to, ok := c.askers[r.ID]
+	if !ok {
+		c.n.w.judge.fail("K15", c.n.id, "request %d is answered twice, or was never asked", r.ID)
+		return
+	}
+	delete(c.askers, r.ID)
+	c.n.w.judge.answers(c, to.body, r.Body)
+	c.n.w.transmit(event{kind: evAnswer, node: to.node, boot: to.boot, peer: c.n.id, id: to.id, answer: r.Body})
+}

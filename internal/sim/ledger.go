@@ -1,0 +1,436 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/raft"
+)
+
+// ledger is what the judge knows of the metadata of a world with controllers.
+// Its invariants are numbered as bugs of Kafka's controllers are filed:
+//
+//   - C1: a partition has one leader in a leader epoch.
+//   - C2: epochs of a partition never go back; a change raises the partition
+//     epoch, a new leader the leader epoch.
+//   - C3: the ISR is among the replicas, the leader is in it, and it is not
+//     empty unless replicas may be eligible beside it.
+//   - C4: no broker that is fenced or shutting down enters an ISR or is elected.
+//   - C6: a leader from outside the ISR is alone in it, and recovers.
+//   - C7: an acknowledged AlterPartition is in the log as it was told.
+//   - C8: a topic's id is its own, for ever.
+//   - C9: a reassignment ends, once all replicas can be in sync.
+//   - C10: producer ids are given once.
+//   - C11: a controlled shutdown is granted to a broker that leads nothing, as
+//     soon as all active brokers have said that they have seen it.
+//   - K9: a snapshot is the replay of the log below it.
+//   - K10, K11: at an offset all brokers, and all controllers, hold the same
+//     metadata, and none above what is committed.
+//   - K12: no batch is larger than allowed, and every record replays.
+//   - K13: the epoch of a broker is the offset of its registration, and grows.
+//   - K14: a broker that heartbeats is not fenced, one that is silent is.
+//   - K15: what was acknowledged is committed.
+//   - K16: the directory of a leader is online.
+//
+// C5 and C12, of requests and events that come too late, break one of these
+// where they are broken; the rest of the K are those of Raft, see judge.
+type ledger struct {
+	digests map[kafka.Offset]uint64 // of the metadata behind an offset
+	last    *metadata.Image         // committed, of the highest offset any node has replayed
+	end     kafka.Offset            // behind it
+
+	leaders    map[leadership]kafka.BrokerID
+	states     map[stateKey]*metadata.Partition
+	topics     map[kafka.UUID]string
+	registered map[registration]bool
+	newest     map[kafka.BrokerID]kafka.BrokerEpoch
+	shutdowns  map[registration]shutdown
+	reported   map[registration]kafka.Offset // the highest offset that a broker said it has
+	blocks     map[int64]bool                // first producer ids given
+	elr        bool                          // replicas were ever eligible beside the ISR
+}
+
+type leadership struct {
+	topic     kafka.UUID
+	partition int32
+	epoch     kafka.LeaderEpoch
+}
+
+type stateKey struct {
+	topic     kafka.UUID
+	partition int32
+	epoch     kafka.PartitionEpoch
+}
+
+type registration struct {
+	broker kafka.BrokerID
+	epoch  kafka.BrokerEpoch
+}
+
+// shutdown is a controlled shutdown: the offset at which it is in the log, and
+// who was active then.
+type shutdown struct {
+	at     kafka.Offset
+	active []registration
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		digests: map[kafka.Offset]uint64{}, last: metadata.Empty(),
+		leaders: map[leadership]kafka.BrokerID{}, states: map[stateKey]*metadata.Partition{},
+		topics: map[kafka.UUID]string{}, registered: map[registration]bool{}, newest: map[kafka.BrokerID]kafka.BrokerEpoch{},
+		shutdowns: map[registration]shutdown{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{},
+	}
+}
+
+// claims looks at a node that is about to be the active controller.
+func (j *judge) claims(c *controller, r raft.Role) {
+	if known := kafka.Offset(len(j.committed)); r.EpochStart >= known {
+		j.fail("K8", c.n.id, "it claims epoch %d, whose first record, at %d, is not committed", r.Epoch, r.EpochStart)
+	}
+}
+
+// applied looks at what a node holds behind a committed batch or a snapshot.
+func (j *judge) applied(c *controller) {
+	l, image := j.ledger, c.m.Image()
+	if known := kafka.Offset(len(j.committed)); c.next > known || image.Offset() >= known {
+		j.fail("K10", c.n.id, "it shows offset %d, %d records are committed", image.Offset(), known)
+		return
+	}
+	digest := image.Digest()
+	j.w.trace.add(uint64(c.next), digest)
+	if want, ok := l.digests[c.next]; ok {
+		if want != digest {
+			invariant := "K11"
+			switch {
+			case c.n.disk.snapshot.EndOffset == c.next:
+				invariant = "K9"
+			case c.n.broker != nil:
+				invariant = "K10"
+			}
+			j.fail(invariant, c.n.id, "its metadata behind offset %d is not what another node holds", c.next)
+		}
+		return
+	}
+	l.digests[c.next] = digest
+	if c.next <= l.end {
+		return
+	}
+	old, from := l.last, l.end
+	l.last, l.end = image, c.next
+	if image != old {
+		j.changed(c, old, image, from)
+	}
+}
+
+// changed looks at the step from one committed image to the next, by the batch
+// that begins at from.
+func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Offset) {
+	l := j.ledger
+	l.elr = l.elr || image.FeatureLevel(metadata.ELRVersionFeature) > 0
+	for b := range image.Brokers() {
+		j.brokerChanged(c, old, b, image, from)
+	}
+	for t := range image.Topics() {
+		if name, ok := l.topics[t.ID()]; ok && name != t.Name() {
+			j.fail("C8", c.n.id, "topics %s and %s have one id", name, t.Name())
+		}
+		was, existed := old.TopicByID(t.ID())
+		if _, ok := l.topics[t.ID()]; ok && !existed {
+			j.fail("C8", c.n.id, "topic %s is back with its old id", t.Name())
+		}
+		if was == t {
+			continue
+		}
+		l.topics[t.ID()] = t.Name()
+		for n, p := range t.All() {
+			var before *metadata.Partition
+			if existed {
+				before, _ = was.Partition(n)
+			}
+			if before != p {
+				j.partitionChanged(c, image, t, n, before, p)
+			}
+			if j.violation != nil {
+				return
+			}
+		}
+	}
+}
+
+func (j *judge) brokerChanged(c *controller, old *metadata.Image, b *metadata.Broker, image *metadata.Image, from kafka.Offset) {
+	l, key := j.ledger, registration{b.ID, b.Epoch}
+	was, ok := old.Broker(b.ID)
+	if !ok || was.Epoch != b.Epoch {
+		if newest, ok := l.newest[b.ID]; ok && b.Epoch <= newest || kafka.Offset(b.Epoch) < from || kafka.Offset(b.Epoch) >= c.next {
+			j.fail("K13", c.n.id, "broker %d is registered with epoch %d after %d, by a batch of offsets %d to %d", b.ID, b.Epoch, newest, from, c.next-1)
+		}
+		l.newest[b.ID], l.registered[key] = b.Epoch, true
+	}
+	began := b.InControlledShutdown && (!ok || was.Epoch != b.Epoch || !was.InControlledShutdown)
+	if !began {
+		return
+	}
+	s := shutdown{at: image.Offset()}
+	for o := range image.Brokers() {
+		if o.Active() {
+			s.active = append(s.active, registration{o.ID, o.Epoch})
+		}
+	}
+	l.shutdowns[key] = s
+}
+
+func (j *judge) partitionChanged(c *controller, image *metadata.Image, t *metadata.Topic, n int32, old, p *metadata.Partition) {
+	l := j.ledger
+	fail := func(invariant, why string) {
+		j.fail(invariant, c.n.id, "%s-%d goes from %v to %v: %s", t.Name(), n, old, p, why)
+	}
+	if err := p.Validate(); err != nil {
+		fail("C3", err.Error())
+	} else if len(p.ISR) == 0 && !l.elr {
+		fail("C3", "no ISR")
+	}
+	if p.Leader != kafka.NoLeader {
+		key := leadership{t.ID(), n, p.LeaderEpoch}
+		if other, ok := l.leaders[key]; ok && other != p.Leader {
+			fail("C1", "another led in that epoch")
+		}
+		l.leaders[key] = p.Leader
+		if b, ok := image.Broker(p.Leader); ok && !b.HasOnlineDirectory(p.Directory(p.Leader)) && (old == nil || old.Leader != p.Leader) {
+			fail("K16", "its directory is offline")
+		}
+	}
+	l.states[stateKey{t.ID(), n, p.PartitionEpoch}] = p
+	var isr []kafka.BrokerID
+	led := kafka.NoLeader
+	if old != nil {
+		isr, led = old.ISR, old.Leader
+		if !p.Equal(old) && p.PartitionEpoch <= old.PartitionEpoch || p.LeaderEpoch < old.LeaderEpoch || p.Leader != led && p.LeaderEpoch == old.LeaderEpoch {
+			fail("C2", "an epoch stays or goes back")
+		}
+	}
+	for _, id := range p.ISR {
+		if b, ok := image.Broker(id); !slices.Contains(isr, id) && (!ok || !b.Active()) {
+			fail("C4", "a broker that is not active is in sync")
+		}
+	}
+	if b, ok := image.Broker(p.Leader); p.Leader != kafka.NoLeader && p.Leader != led && (!ok || !b.Active()) {
+		fail("C4", "the leader is not active")
+	}
+	if old == nil || p.Leader == led || p.Leader == kafka.NoLeader || old.Reassigning() {
+		return
+	}
+	j.w.cov.LeadersElected++
+	if !slices.Contains(isr, p.Leader) && !slices.Contains(old.ELR(), p.Leader) {
+		j.w.cov.Unclean++
+		if len(p.ISR) != 1 || p.LeaderRecoveryState != kafka.Recovering {
+			fail("C6", "the leader may have lost records")
+		}
+	}
+}
+
+// arrives takes note of a request before it is decided, and gives the broker
+// that must be granted its shutdown by it, NoLeader for none.
+func (j *judge) arrives(c *controller, in machine.Input) kafka.BrokerID {
+	req, ok := in.(machine.Request)
+	if active, _ := c.m.Active(); !ok || !active {
+		return kafka.NoLeader
+	}
+	switch r := req.Body.(type) {
+	case *kmsg.BrokerHeartbeatRequest:
+		key := registration{kafka.BrokerID(r.BrokerID), kafka.BrokerEpoch(r.BrokerEpoch)}
+		j.ledger.reported[key] = max(j.ledger.reported[key], kafka.Offset(r.CurrentMetadataOffset))
+		if b, ok := c.m.Working().Broker(key.broker); ok && b.Epoch == key.epoch {
+			c.heard[key.broker] = c.n.clock()
+			c.reports[key.broker] = kafka.Offset(r.CurrentMetadataOffset)
+			if r.WantShutdown && len(r.OfflineLogDirs) == 0 && c.mayLeave(b) {
+				return b.ID
+			}
+		}
+	case *kmsg.BrokerRegistrationRequest:
+		c.silent(kafka.BrokerID(r.BrokerID))
+	}
+	return kafka.NoLeader
+}
+
+// mayLeave reports whether all that a shutdown which this controller began waits
+// for has come.
+func (c *controller) mayLeave(b *metadata.Broker) bool {
+	image := c.m.Working()
+	end, ok := c.began[registration{b.ID, b.Epoch}]
+	if !ok || !b.InControlledShutdown || b.Fenced || image.LeaderCount(b.ID) > 0 {
+		return false
+	}
+	for o := range image.Brokers() {
+		if seen, ok := c.reports[o.ID]; o.Active() && (!ok || seen < end) {
+			return false
+		}
+	}
+	return true
+}
+
+// silent forgets when a broker was heard of: a registration may count as a sign
+// of life or not.
+func (c *controller) silent(id kafka.BrokerID) { delete(c.heard, id) }
+
+// decided looks at what an input came to.
+func (j *judge) decided(c *controller, in machine.Input, fx machine.Effects, leaver kafka.BrokerID) {
+	if b, ok := c.m.Working().Broker(leaver); ok && !b.Fenced {
+		j.fail("C11", c.n.id, "broker %d waits on although it leads nothing and all active brokers have seen its shutdown, at %d: %v", leaver, c.began[registration{b.ID, b.Epoch}], c.reports)
+	}
+	for _, e := range fx.Events {
+		switch e.Kind {
+		case machine.BrokerFenced:
+			j.w.cov.Fenced++
+			at, ok := c.heard[e.Broker]
+			if _, tick := in.(machine.Tick); tick && ok && c.n.clock()-at < j.w.p.session {
+				j.fail("K14", c.n.id, "broker %d is fenced %v after a heartbeat, its session is %v", e.Broker, c.n.clock()-at, j.w.p.session)
+			}
+		case machine.ShutdownBegun:
+			if b, ok := c.m.Working().Broker(e.Broker); ok {
+				c.began[registration{b.ID, b.Epoch}] = c.m.Applied()
+			}
+		case machine.BrokerUnfenced:
+			j.w.cov.Unfenced++
+		}
+	}
+}
+
+// answers looks at an answer before it leaves.
+func (j *judge) answers(c *controller, body kmsg.Request, resp kmsg.Response) {
+	l, image := j.ledger, c.m.Image()
+	lost := func(format string, a ...any) { j.fail("K15", c.n.id, format, a...) }
+	switch r := resp.(type) {
+	case *kmsg.BrokerHeartbeatResponse:
+		if r.ErrorCode == 0 && r.ShouldShutdown {
+			j.grants(c, body.(*kmsg.BrokerHeartbeatRequest))
+		}
+	case *kmsg.BrokerRegistrationResponse:
+		key := registration{kafka.BrokerID(body.(*kmsg.BrokerRegistrationRequest).BrokerID), kafka.BrokerEpoch(r.BrokerEpoch)}
+		if r.ErrorCode == 0 && !l.registered[key] {
+			lost("broker %d is told that it is registered with epoch %d, which is not committed", key.broker, key.epoch)
+		}
+	case *kmsg.CreateTopicsResponse:
+		for _, t := range r.Topics {
+			if t.ErrorCode != 0 {
+				continue
+			}
+			j.w.cov.Topics++
+			if l.topics[t.TopicID] != t.Topic {
+				lost("topic %s is told to be created and is not committed", t.Topic)
+			}
+		}
+	case *kmsg.DeleteTopicsResponse:
+		for _, t := range r.Topics {
+			if _, ok := image.TopicByID(t.TopicID); t.ErrorCode == 0 && ok {
+				lost("topic %s is told to be deleted and is there", *t.Topic)
+			}
+		}
+	case *kmsg.AllocateProducerIDsResponse:
+		if r.ErrorCode != 0 {
+			return
+		}
+		if l.blocks[r.ProducerIDStart] {
+			j.fail("C10", c.n.id, "producer ids from %d are given twice", r.ProducerIDStart)
+		}
+		l.blocks[r.ProducerIDStart] = true
+		if end := r.ProducerIDStart + int64(r.ProducerIDLen); end > image.NextProducerID() {
+			lost("producer ids up to %d are given, %d is committed", end, image.NextProducerID())
+		}
+	case *kmsg.AlterPartitionResponse:
+		j.altered(c, r)
+	}
+}
+
+func (j *judge) altered(c *controller, r *kmsg.AlterPartitionResponse) {
+	if r.ErrorCode != 0 {
+		return
+	}
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 {
+				continue
+			}
+			j.w.cov.ISRChanges++
+			s, ok := j.ledger.states[stateKey{t.TopidID, p.Partition, kafka.PartitionEpoch(p.PartitionEpoch)}]
+			same := ok && int32(s.Leader) == p.LeaderID && len(s.ISR) == len(p.ISR)
+			for i := 0; same && i < len(p.ISR); i++ {
+				same = int32(s.ISR[i]) == p.ISR[i]
+			}
+			if !same {
+				j.fail("C7", c.n.id, "partition %d of %v is told to have leader %d and ISR %v in partition epoch %d; the log has %v", p.Partition, t.TopidID, p.LeaderID, p.ISR, p.PartitionEpoch, s)
+			}
+		}
+	}
+}
+
+// grants looks at the leave to shut down.
+func (j *judge) grants(c *controller, r *kmsg.BrokerHeartbeatRequest) {
+	l, image := j.ledger, c.m.Image()
+	key := registration{kafka.BrokerID(r.BrokerID), kafka.BrokerEpoch(r.BrokerEpoch)}
+	b, ok := image.Broker(key.broker)
+	if !ok || b.Epoch != key.epoch {
+		return // another has taken its place meanwhile
+	}
+	if n := image.LeaderCount(b.ID); n > 0 {
+		j.fail("C11", c.n.id, "broker %d may shut down and leads %d partitions", b.ID, n)
+		return
+	}
+	s, ok := l.shutdowns[key]
+	if !ok || r.WantFence {
+		return // it led nothing, or was fenced
+	}
+	for _, o := range s.active {
+		if now, ok := image.Broker(o.broker); ok && now.Active() && now.Epoch == o.epoch && l.reported[o] < s.at {
+			j.fail("C11", c.n.id, "broker %d may shut down before broker %d has seen offset %d: it said %d", b.ID, o.broker, s.at, l.reported[o])
+		}
+	}
+}
+
+// overdue looks for brokers that an active controller should have fenced.
+func (j *judge) overdue(c *controller) {
+	if c == nil {
+		return
+	}
+	if active, _ := c.m.Active(); !active {
+		return
+	}
+	for b := range c.m.Working().Brokers() {
+		if at, ok := c.heard[b.ID]; ok && !b.Fenced && c.n.clock()-at > j.w.p.session+time.Millisecond {
+			j.fail("K14", c.n.id, "broker %d is not fenced %v after its last heartbeat, its session is %v", b.ID, c.n.clock()-at, j.w.p.session)
+		}
+	}
+}
+
+// unsettled says what a healed world has not come to yet, and which invariant
+// that breaks if it lasts; "" where all is well.
+func (j *judge) unsettled() (invariant, why string) {
+	l, image := j.ledger, j.ledger.last
+	for _, n := range j.w.nodes[j.w.p.controllers():] {
+		b, ok := image.Broker(kafka.BrokerID(n.id))
+		switch {
+		case n.broker != nil && n.broker.leaving:
+			return "C11", "a broker waits for its shutdown"
+		case !ok || n.broker == nil || b.Epoch != n.broker.epoch || !b.Active():
+			return "Liveness", "a broker is not active"
+		case n.ctl.next < l.end-maxRecords:
+			return "K10", "a broker is behind"
+		}
+	}
+	for _, p := range image.Partitions() {
+		switch {
+		case p.Reassigning():
+			return "C9", "a reassignment goes on"
+		case p.Leader == kafka.NoLeader:
+			return "Liveness", "a partition has no leader"
+		case len(p.ISR) != len(p.Replicas):
+			return "Liveness", "a replica is not in sync"
+		}
+	}
+	return "", ""
+}
