@@ -178,7 +178,6 @@ func (k *kraft) aclsAtControllers(t *testing.T) {
 
 // votersThroughBrokers removes and adds a voter by way of a broker.
 func (k *kraft) votersThroughBrokers(t *testing.T) {
-	done := k.faults.begin("a voter is removed and added")
 	q := k.awaitLeader(t, 0, ourControllers...)
 	gone := without(ourControllers, q.leader)[0]
 	at := []string{"--bootstrap-server", k.addr(plane1)}
@@ -193,7 +192,6 @@ func (k *kraft) votersThroughBrokers(t *testing.T) {
 	})
 	k.words(t, append(append([]string{kafkaMetadataQuorum}, at...), "--command-config", k.ownProperties(t, gone), "add-controller")...)
 	k.awaitVoters(t, ourControllers...)
-	done()
 }
 
 // storyFiles: kafka-dump-log and kafka-metadata-shell read what controllers of

@@ -69,7 +69,10 @@ func (k *kraft) beganFromSnapshot(t *testing.T, id broker) {
 // join starts a controller, unless it runs, and adds it to the voters.
 func (k *kraft) join(t *testing.T, id broker, voters ...broker) {
 	t.Helper()
-	done := k.faults.begin("a controller joins")
+	done := func() {}
+	if isReal(id) {
+		done = k.faults.begin("a real controller starts")
+	}
 	if k.nodes[id] == nil {
 		k.startController(t, id, joins)
 	} else if !k.nodes[id].Running() {
@@ -87,9 +90,9 @@ func (k *kraft) join(t *testing.T, id broker, voters ...broker) {
 		}
 		return nil
 	})
+	done()
 	wants(t, k.atQuorum(t, kafkaMetadataQuorum, "--command-config", k.ownProperties(t, id), "add-controller"), fmt.Sprintf("Added controller %d", id))
 	k.awaitVoters(t, voters...)
-	done()
 }
 
 // ownProperties is the server.properties that tells kafka-metadata-quorum which
@@ -112,12 +115,12 @@ func (k *kraft) ownProperties(t *testing.T, id broker) string {
 // leave takes a controller from the voters, and ends it.
 func (k *kraft) leave(t *testing.T, id broker, left ...broker) {
 	t.Helper()
-	done := k.faults.begin("a voter leaves")
 	q := k.awaitLeader(t, 0, append([]broker{id}, left...)...)
 	said := k.atQuorum(t, kafkaMetadataQuorum, "remove-controller",
 		"--controller-id", fmt.Sprint(id), "--controller-directory-id", vocabulary.UUID(q.voters[id]).String())
 	wants(t, said, fmt.Sprintf("Removed KRaft controller %d", id))
 	k.awaitVoters(t, left...)
+	done := k.faults.begin("a controller that is no voter any more stops")
 	k.signal(t, id, provider.Term)
 	k.awaitLeader(t, 0, left...)
 	done()
