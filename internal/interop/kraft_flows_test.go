@@ -214,7 +214,8 @@ func (k *kraft) storyFiles(t *testing.T) {
 }
 
 // walk has kafka-metadata-shell tell all that the newest snapshot holds. It runs
-// in a JVM of its own, since it ends others that it shares.
+// in a JVM of its own, since it ends others that it shares, and again where it
+// answers before it has loaded the file: it waits only until that is read.
 func (k *kraft) walk(t *testing.T, dir string) {
 	t.Helper()
 	snapshots, err := filepath.Glob(filepath.Join(dir, metalog.PartitionDir, "*.checkpoint"))
@@ -222,14 +223,19 @@ func (k *kraft) walk(t *testing.T, dir string) {
 		t.Fatalf("there is no snapshot in %s: %v", dir, err)
 	}
 	slices.Sort(snapshots)
-	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, k.shell.Java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(k.shell.Libs, "*"),
-		kafkaMetadataShell, "--snapshot", snapshots[len(snapshots)-1], "find", "/image").CombinedOutput()
-	if err != nil {
-		t.Fatalf("kafka-metadata-shell: %v\n%s", err, out)
-	}
-	wants(t, string(out), "/image/topics/byName/"+orders+"/5", "/image/features/metadataVersion", "/image/cluster/brokers/", "/image/cluster/controllers/")
+	eventually(t, "kafka-metadata-shell shows what the snapshot holds", func(ctx context.Context) error {
+		out, err := exec.CommandContext(ctx, k.shell.Java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(k.shell.Libs, "*"),
+			kafkaMetadataShell, "--snapshot", snapshots[len(snapshots)-1], "find", "/image").CombinedOutput()
+		if err != nil {
+			t.Fatalf("kafka-metadata-shell: %v\n%s", err, out)
+		}
+		for _, path := range []string{"topics/byName/" + orders + "/5", "features/metadataVersion", "cluster/brokers/", "cluster/controllers/"} {
+			if !strings.Contains(string(out), "/image/"+path) {
+				return fmt.Errorf("there is no %s in\n%s", path, out)
+			}
+		}
+		return nil
+	})
 }
 
 // dumpFault is what kafka-dump-log says of a file with a fault. That the first
