@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"kbench/kafka/metadata"
@@ -79,8 +80,11 @@ func (c *Controller) writeSnapshot(ctx context.Context, id metalog.SnapshotID, t
 	var chunk []byte // holds the values of many records; a full one is left to them
 	n := 0
 	for r := range image.Records() {
-		if n++; n%1000 == 0 && ctx.Err() != nil {
-			return 0, errors.Join(ctx.Err(), w.Close())
+		if n++; n%64 == 0 {
+			if ctx.Err() != nil {
+				return 0, errors.Join(ctx.Err(), w.Close())
+			}
+			runtime.Gosched() // changes go on meanwhile, and each passes many goroutines
 		}
 		if cap(chunk)-len(chunk) < 1024 {
 			chunk = make([]byte, 0, 256<<10)

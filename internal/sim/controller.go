@@ -49,6 +49,10 @@ type asker struct {
 // to meet often.
 const maxRecords = 8
 
+// maxAtOnce bounds what a controller can have to do at one instant: a log that
+// is replayed, and the requests of all brokers.
+const maxAtOnce = 20_000
+
 func (n *node) newController() {
 	m, err := machine.New(machine.Config{
 		NodeID: kafka.BrokerID(n.id), ClusterID: "sim", SessionTimeout: n.w.p.session, NoOpInterval: n.w.p.noOp,
@@ -69,7 +73,11 @@ func (c *controller) heed() {
 		return
 	}
 	c.busy = true
+	n := 0
 	for c.alive() && c.one() {
+		if n++; n > maxAtOnce {
+			c.n.w.judge.fail("Liveness", c.n.id, "its controller does one thing after the other and no time passes")
+		}
 	}
 	c.busy = false
 }

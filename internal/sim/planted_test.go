@@ -227,7 +227,7 @@ var plantedBugs = []planted{
 	},
 	{
 		name:       "silent-broker-is-not-fenced",
-		edits:      []edit{{"machine/session.go", "\ts.due = oldest + s.timeout\n\treturn found, now >= s.due\n", "\ts.due = oldest + s.timeout\n\treturn found, now >= s.due+s.timeout\n"}},
+		edits:      []edit{{"machine/session.go", "\ts.due = oldest + s.timeout\n", "\ts.due = oldest + 2*s.timeout\n"}},
 		invariants: []string{"K14"},
 		metadata:   true,
 	},

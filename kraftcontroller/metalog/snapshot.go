@@ -111,7 +111,14 @@ type snapshotFile struct {
 	path string
 	file File
 	size int64
+	// unsynced is how much was written since the last fsync.
+	unsynced int64
 }
+
+// snapshotSyncEvery is how much of a snapshot may wait for the disk: an fsync of
+// the log on the same disk waits for what is dirty there, so that the whole of a
+// large snapshot at once would hold every change up.
+const snapshotSyncEvery = 1 << 20
 
 func (l *Log) createSnapshotFile(id SnapshotID) (*snapshotFile, error) {
 	path := filepath.Join(l.cfg.Dir, id.String()+partialSuffix)
@@ -126,10 +133,21 @@ func (l *Log) createSnapshotFile(id SnapshotID) (*snapshotFile, error) {
 }
 
 func (s *snapshotFile) write(b []byte) error {
-	if _, err := s.file.WriteAt(b, s.size); err != nil {
-		return fmt.Errorf("write snapshot %v: %w", s.id, err)
+	for len(b) > 0 {
+		part := b[:min(len(b), snapshotSyncEvery)]
+		if _, err := s.file.WriteAt(part, s.size); err != nil {
+			return fmt.Errorf("write snapshot %v: %w", s.id, err)
+		}
+		s.size += int64(len(part))
+		s.unsynced += int64(len(part))
+		b = b[len(part):]
+		if s.unsynced >= snapshotSyncEvery {
+			if err := s.log.syncFile(s.file); err != nil {
+				return fmt.Errorf("sync snapshot %v: %w", s.id, err)
+			}
+			s.unsynced = 0
+		}
 	}
-	s.size += int64(len(b))
 	return nil
 }
 
