@@ -178,9 +178,10 @@ type wire struct {
 	replies *bufio.Reader
 	armed   chan struct{} // closed when the first packet of watches is written
 
-	mu   sync.Mutex
-	hold *time.Timer // not nil while reads are held back
-	done bool
+	mu       sync.Mutex
+	hold     *time.Timer // not nil while reads are held back
+	done     bool
+	deadline time.Time // of the next read
 }
 
 func newWire(c net.Conn) *wire {
@@ -212,12 +213,35 @@ func (w *wire) holding() bool {
 	return w.hold != nil && !w.done
 }
 
-// Read waits for the watches where they have to be first.
+// SetReadDeadline is the library's bound on the next read.
+func (w *wire) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deadline = t
+	return w.Conn.SetReadDeadline(t)
+}
+
+// Read waits for the watches where they have to be first. The wait does not
+// count for the deadline: with a session shorter than the wait each connection
+// would end by it, for ever.
 func (w *wire) Read(b []byte) (int, error) {
 	if w.holding() {
+		began := time.Now()
 		<-w.armed
+		if err := w.postpone(time.Since(began)); err != nil {
+			return 0, err
+		}
 	}
 	return w.replies.Read(b)
+}
+
+func (w *wire) postpone(d time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.deadline.IsZero() {
+		return nil
+	}
+	return w.Conn.SetReadDeadline(w.deadline.Add(d))
 }
 
 // Write looks for the packet that re-arms watches: length, xid, opcode.

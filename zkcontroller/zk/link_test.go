@@ -63,6 +63,22 @@ func TestHeldReaderIsFreed(t *testing.T) {
 	}
 }
 
+// What a reader is held back for does not count for its deadline: a session of
+// less than that would lose every connection to it.
+func TestHeldReaderKeepsItsDeadline(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	w := &wire{Conn: near, armed: make(chan struct{})}
+	w.begin(true)
+	if err := w.SetReadDeadline(time.Now().Add(rearmWait / 2)); err != nil {
+		t.Fatal(err)
+	}
+	go far.Write([]byte("reply"))
+	if _, err := w.Read(make([]byte, 5)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A dead session makes the library stop and look, and dials no more.
 func TestDeadLinkDialsNoMore(t *testing.T) {
 	dead := make(chan struct{})
