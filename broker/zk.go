@@ -148,18 +148,19 @@ func (p *zkPlane) controllerID(img *metadata.Image) kafka.BrokerID {
 }
 
 // run holds a session with the registration in it until ctx ends. After an
-// expiry it begins a new one, for as long as that takes, as Kafka does.
+// expiry it begins a new one, for as long as that takes, as Kafka does, also
+// where the session expired before the broker was registered in it.
 func (p *zkPlane) run(ctx context.Context) error {
 	if p.writesISR() {
 		p.b.wg.Go(func() { p.propagateISR(ctx) })
 	}
 	var previous int64
-	for first := true; ; first = false {
+	for first := true; ; {
 		s, err := p.register(ctx, previous)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil
-		case err != nil && first:
+		case err != nil && first && !zk.IsDead(err):
 			return err
 		case err != nil:
 			p.b.log.Warn("no new ZooKeeper session yet", "reason", err)
@@ -168,11 +169,14 @@ func (p *zkPlane) run(ctx context.Context) error {
 			}
 			continue
 		}
-		previous = s.ID()
+		previous, first = s.ID(), false
 		p.hold(ctx, s)
 		p.session.Store(nil)
 		if ctx.Err() != nil {
-			return p.close(s)
+			if err := p.close(s); err != nil { // ZooKeeper is away: it will expire the session
+				p.b.log.Warn("the registration may outlive the broker by the session's time-out", "reason", err)
+			}
+			return nil
 		}
 		p.b.wg.Go(func() { _ = p.close(s) }) // it is dead already: this ends its goroutines
 		p.b.log.Warn("ZooKeeper session lost, registering again", "session", fmt.Sprintf("0x%x", uint64(previous)), "reason", s.Err())
