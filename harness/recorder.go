@@ -29,7 +29,7 @@ type recorder struct {
 	began    time.Time
 	dists    map[phaseName]*results.Recorder // of the current workload
 	order    []phaseName
-	held     []heldValue
+	shards   []*shard            // of what the current workload records
 	told     []checker.Operation // what clients asked for and what they were told
 	// unanswered counts those of told without an answer.
 	unanswered int
@@ -69,44 +69,63 @@ func (r *recorder) end() {
 		name := fmt.Sprintf("%s.%s.%d", r.workload, metric, r.repeat)
 		r.keep(r.w.Hlog(r.cell, name, byMetric[metric]))
 	}
-	r.dists, r.order = map[phaseName]*results.Recorder{}, nil
+	r.dists, r.order, r.shards = map[phaseName]*results.Recorder{}, nil, nil
 }
 
 // Histogram implements workloads.Recorder. Values are held back until their
-// trial is known to be valid.
+// trial is known to be valid, in a shard of the function's own: those who record
+// do not wait for each other.
 func (r *recorder) Histogram(metric, phase string) func(int64) {
-	name := phaseName{metric, phase}
-	return func(ns int64) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.held = append(r.held, heldValue{name, time.Duration(ns)})
-	}
+	s := &shard{name: phaseName{metric, phase}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shards = append(r.shards, s)
+	return s.hold
 }
 
 // phaseName is a phase of a metric, or raw material kept under its name.
 type phaseName struct{ metric, phase string }
 
-// heldValue is a value of a trial that is not over.
-type heldValue struct {
-	name    phaseName
-	latency time.Duration
+// shard holds the values of one recording function until its trial is over.
+type shard struct {
+	name phaseName
+
+	mu     sync.Mutex
+	values []time.Duration
+}
+
+func (s *shard) hold(ns int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = append(s.values, time.Duration(ns))
+}
+
+// take gives what is held, and holds nothing any more.
+func (s *shard) take() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.values
+	s.values = nil
+	return out
 }
 
 // release records what was held back, where the trial is valid.
 func (r *recorder) release(valid bool) {
-	for _, v := range r.held {
-		if !valid {
-			break
+	for _, s := range r.shards {
+		values := s.take()
+		if !valid || len(values) == 0 {
+			continue
 		}
-		d, ok := r.dists[v.name]
+		d, ok := r.dists[s.name]
 		if !ok {
 			d = results.NewRecorder(1)
-			r.dists[v.name] = d
-			r.order = append(r.order, v.name)
+			r.dists[s.name] = d
+			r.order = append(r.order, s.name)
 		}
-		d.Shard(0).Record(v.latency)
+		for _, v := range values {
+			d.Shard(0).Record(v)
+		}
 	}
-	r.held = r.held[:0]
 }
 
 // Trial implements workloads.Recorder.

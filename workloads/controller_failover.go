@@ -16,7 +16,7 @@ var controllerFailover = Workload{
 	Kind:   "controller-failover",
 	Doc:    "kill, pause or resign the active controller, isolate it, or cut it off from the store or the other voters",
 	Clock:  "from the fault; first-admin: an admin request of the open-loop stream that was due after the fault succeeds; detect, elect, load and push are white-box phases, each from the end of the one before",
-	Params: []Param{howParam("kill", "pause", "resign", "isolate", "cut", "cut-in", "cut-out"), trialsParam("3"), probeRateParam, probePartitionsParam, timeoutParam},
+	Params: []Param{howParam("kill", "pause", "resign", "isolate", "cut", "cut-in", "cut-out").says("how the fault is made; one that is paused wakes as a zombie when another has succeeded it"), trialsParam("3"), killsParam, probeRateParam, probePartitionsParam, timeoutParam},
 	run: func(ctx context.Context, r *run) error {
 		for n := 1; n <= r.p.Trials; n++ {
 			if err := r.trial(func() error { return r.failOver(ctx, n) }); err != nil {
@@ -52,13 +52,28 @@ type failover struct {
 	turn  int
 }
 
+// failOver runs a trial for each controller that is lost, one as soon as its
+// predecessor was replaced: then the node lost before is on its way back.
 func (r *run) failOver(ctx context.Context, n int) error {
+	for k := range r.p.Kills {
+		if err := r.failOnce(ctx, (n-1)*r.p.Kills+k+1, k == 0, k == r.p.Kills-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failOnce is one trial. The first of a row begins with a healthy cluster, the
+// last ends with one.
+func (r *run) failOnce(ctx context.Context, n int, first, last bool) error {
 	t := &failover{trialRun: r.newTrial(n), fault: failoverFaults[r.p.How], names: map[kafka.BrokerID]string{}}
 	defer func() { t.record(ctx) }()
 	t.phase("gate")
-	if err := r.healthy(ctx); err != nil {
-		t.invalid("not healthy before the fault: %v", err)
-		return err
+	if first {
+		if err := r.healthy(ctx); err != nil {
+			t.invalid("not healthy before the fault: %v", err)
+			return err
+		}
 	}
 	if err := t.choose(ctx); err != nil {
 		t.invalid("%v", err)
@@ -73,7 +88,16 @@ func (r *run) failOver(ctx context.Context, n int) error {
 		return err
 	}
 	t.measure(ctx)
-	return t.bringBack(ctx, t.victim.ID, t.fault)
+	if last {
+		return t.bringBack(ctx, t.victim.ID, t.fault)
+	}
+	ns, err := t.undo(ctx, t.victim.ID, t.fault.Undo())
+	if err != nil {
+		t.invalid("node %d could not be brought back: %v", t.victim.ID, err)
+		return err
+	}
+	t.event(EventHealed, t.out.N, t.victim.ID, ns, "%s", t.fault.Undo())
+	return nil
 }
 
 func (t *failover) choose(ctx context.Context) (err error) {

@@ -37,6 +37,8 @@ type fakeCluster struct {
 	exit                      time.Duration // of a stopped process
 	create                    time.Duration // until a creation is acknowledged and true
 	straggler                 time.Duration // the last partition moves so much later
+	admin                     time.Duration // until a change other than a creation is acknowledged and true
+	rejoin                    time.Duration // of a broker that runs again, until ISRs hold it
 	deaf                      bool          // faults do nothing
 	leaky                     bool          // packets pass through faults of the network
 
@@ -74,15 +76,18 @@ type fakeNode struct {
 	code   int
 	gone   chan struct{} // closed when a stopped or killed node has exited
 	paused chan struct{} // closed on resume; nil where it runs
+	out    []since[bool] // whether ISRs are without it
 }
 
 type fakeTopic struct {
 	id         kafka.UUID
 	partitions []fakePartition
+	goneNs     int64        // when it was deleted, 0 while it is there
+	minISR     []since[int] // min.insync.replicas
 }
 
 type fakePartition struct {
-	replicas []int32
+	replicas []since[[]int32]
 	leaders  []since[leaderClaim]
 }
 
@@ -147,6 +152,10 @@ func (c *fakeCluster) listen(n *fakeNode, addr string) {
 		{Key: 43, MinVersion: 1, MaxVersion: 2, Handle: func(_ context.Context, r *wire.Request) (kmsg.Response, error) {
 			return c.electLeaders(r.Body.(*kmsg.ElectLeadersRequest)), nil
 		}},
+		{Key: 20, MinVersion: 1, MaxVersion: 5, Handle: held(c.later(c.deleteTopics))},
+		{Key: 37, MinVersion: 0, MaxVersion: 3, Handle: held(c.later(c.createPartitions))},
+		{Key: 44, MinVersion: 0, MaxVersion: 1, Handle: held(c.later(c.alterConfigs))},
+		{Key: 45, MinVersion: 0, MaxVersion: 0, Handle: held(c.later(c.reassign))},
 	}})
 	if err != nil {
 		c.t.Fatal(err)
@@ -180,10 +189,14 @@ func (c *fakeCluster) addTopic(name string, partitions int, fromNs int64) kafka.
 		for i := range min(3, len(ids)) {
 			replicas = append(replicas, ids[(p+i)%len(ids)])
 		}
-		t.partitions = append(t.partitions, fakePartition{replicas, []since[leaderClaim]{{fromNs, leaderClaim{kafka.BrokerID(replicas[0]), 0}}}})
+		t.partitions = append(t.partitions, newFakePartition(replicas, fromNs))
 	}
 	c.topics[name] = t
 	return t.id
+}
+
+func newFakePartition(replicas []int32, fromNs int64) fakePartition {
+	return fakePartition{[]since[[]int32]{{fromNs, replicas}}, []since[leaderClaim]{{fromNs, leaderClaim{kafka.BrokerID(replicas[0]), 0}}}}
 }
 
 func (c *fakeCluster) metadata(n *fakeNode, req *kmsg.MetadataRequest) kmsg.Response {
@@ -220,7 +233,7 @@ func (c *fakeCluster) describe(name string, now int64) kmsg.MetadataResponseTopi
 	rt := kmsg.NewMetadataResponseTopic()
 	rt.Topic = &name
 	t := c.topics[name]
-	if t == nil {
+	if t == nil || t.goneNs != 0 && t.goneNs <= now {
 		rt.ErrorCode = int16(kafka.UnknownTopicOrPartition)
 		return rt
 	}
@@ -233,7 +246,12 @@ func (c *fakeCluster) describe(name string, now int64) kmsg.MetadataResponseTopi
 		}
 		rp := kmsg.NewMetadataResponseTopicPartition()
 		rp.Partition, rp.Leader, rp.LeaderEpoch = int32(p), int32(claim.leader), int32(claim.epoch)
-		rp.Replicas, rp.ISR = part.replicas, part.replicas
+		rp.Replicas, _ = at(part.replicas, now)
+		for _, id := range rp.Replicas {
+			if out, _ := at(c.node(kafka.BrokerID(id)).out, now); !out {
+				rp.ISR = append(rp.ISR, id)
+			}
+		}
 		rt.Partitions = append(rt.Partitions, rp)
 	}
 	return rt
@@ -249,9 +267,14 @@ func (c *fakeCluster) produce(n *fakeNode, req *kmsg.ProduceRequest) kmsg.Respon
 		for _, p := range t.Partitions {
 			rp := kmsg.NewProduceResponseTopicPartition()
 			rp.Partition = p.Partition
-			claim, _ := at(c.topics[t.Topic].partitions[p.Partition].leaders, trace.Now())
-			if claim.leader != n.ID {
+			topic := c.topics[t.Topic]
+			claim, _ := at(topic.partitions[p.Partition].leaders, trace.Now())
+			need, _ := at(topic.minISR, trace.Now()-int64(c.delay[n.ID]))
+			switch {
+			case claim.leader != n.ID:
 				rp.ErrorCode = int16(kafka.NotLeaderOrFollower)
+			case req.Acks == -1 && need > 1:
+				rp.ErrorCode = int16(kafka.NotEnoughReplicas)
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
@@ -288,6 +311,9 @@ func (c *fakeCluster) createTopics(ctx context.Context, n *fakeNode, req *kmsg.C
 			rt.ErrorCode = int16(kafka.TopicAlreadyExists)
 		default:
 			rt.TopicID = c.addTopic(t.Topic, len(t.ReplicaAssignment), trace.Now())
+			for i, a := range t.ReplicaAssignment {
+				c.topics[t.Topic].partitions[i] = newFakePartition(a.Replicas, trace.Now())
+			}
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}
@@ -299,7 +325,9 @@ func (c *fakeCluster) electLeaders(req *kmsg.ElectLeadersRequest) kmsg.Response 
 	defer c.mu.Unlock()
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
-			c.lead(&c.topics[t.Topic].partitions[p], kafka.BrokerID(c.topics[t.Topic].partitions[p].replicas[0]), trace.Now())
+			part := &c.topics[t.Topic].partitions[p]
+			replicas, _ := at(part.replicas, trace.Now())
+			c.lead(part, kafka.BrokerID(replicas[0]), trace.Now())
 		}
 	}
 	return kmsg.NewPtrElectLeadersResponse()
@@ -329,7 +357,11 @@ func (c *fakeCluster) move(from kafka.BrokerID, ns int64, lost time.Duration) {
 		}
 	}
 	for i, p := range led {
-		to := slices.IndexFunc(p.replicas, func(id int32) bool { return kafka.BrokerID(id) != from })
+		replicas, _ := at(p.replicas, trace.Now())
+		to := slices.IndexFunc(replicas, func(id int32) bool { return kafka.BrokerID(id) != from })
+		if to < 0 {
+			continue
+		}
 		if lost > 0 {
 			c.lead(p, kafka.NoLeader, ns-int64(lost))
 		}
@@ -337,7 +369,7 @@ func (c *fakeCluster) move(from kafka.BrokerID, ns int64, lost time.Duration) {
 		if i == len(led)-1 {
 			late = int64(c.straggler)
 		}
-		c.lead(p, kafka.BrokerID(p.replicas[to]), ns+late)
+		c.lead(p, kafka.BrokerID(replicas[to]), ns+late)
 	}
 }
 
@@ -437,6 +469,7 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 			c.mu.Unlock()
 			return 0, errors.New("it is still running")
 		}
+		n.out = append(n.out, since[bool]{now + int64(c.rejoin), false})
 		if f != FaultStart {
 			close(n.paused)
 			n.paused, n.Live = nil, true
@@ -476,6 +509,8 @@ func (c *fakeCluster) loseBroker(id kafka.BrokerID, f Fault, now int64) {
 	if f == FaultStop {
 		kind, after, lost = trace.ControllerShutdownGranted, c.grant, 0
 	}
+	n := c.node(id)
+	n.out = append(n.out, since[bool]{now + int64(after), true})
 	c.events = append(c.events, trace.Event{T: now + int64(after), Kind: kind, Broker: int32(id)})
 	c.move(id, now+int64(after), lost)
 }

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,30 +31,25 @@ var maxRate = Workload{
 	refuses: func(s Setup, p Params) error { return refusesChanges(s, p.How) },
 }
 
-// searchRate doubles and bisects.
+// searchRate searches on the cluster.
 func (r *run) searchRate(ctx context.Context, t *trialRun) error {
 	t.out.StartNs = trace.Now()
-	low, high, steps := 0.0, 0.0, int64(0)
-	for n := 0; n < maxDoublings+maxBisections && !(high > 0 && high <= low*searchedWithin); n++ {
-		rate := nextRate(t.p.Rate, low, high)
-		if rate == 0 {
-			break
-		}
-		sustained, why, err := t.step(ctx, n, rate)
-		if err != nil {
-			return err
-		}
+	steps := 0
+	low, high, err := search(t.p.Rate, func(rate float64) (bool, error) {
+		sustained, why, err := t.step(ctx, steps, rate)
 		steps++
-		t.event(EventNote, t.out.N, 0, trace.Now(), "%.1f changes/s: %s", rate, why)
-		if sustained {
-			low = rate
-		} else {
-			high = rate
+		if err == nil {
+			t.event(EventNote, t.out.N, 0, trace.Now(), "%.1f changes/s: %s", rate, why)
 		}
-	}
+		return sustained, err
+	})
 	t.ended(trace.Now())
-	t.count("steps", steps)
+	t.count("steps", int64(steps))
 	switch {
+	case t.out.Slipped: // the trial says so already
+		return ctx.Err()
+	case err != nil:
+		return err
 	case low == 0:
 		return fmt.Errorf("not even %.2f changes/s are sustained; lower rate, or allow a higher limit", high)
 	case high == 0:
@@ -61,6 +57,30 @@ func (r *run) searchRate(ctx context.Context, t *trialRun) error {
 	}
 	t.value(MetricSustained, PhaseRate, low)
 	return nil
+}
+
+// errSlipped ends a search: the generator is what gives out.
+var errSlipped = errors.New("the generator slipped")
+
+// search doubles a rate until it is not sustained and bisects from there. It
+// gives the highest that was sustained and the lowest that was not, 0 for none.
+func search(first float64, sustained func(rate float64) (bool, error)) (low, high float64, err error) {
+	for range maxDoublings + maxBisections {
+		rate := nextRate(first, low, high)
+		if rate == 0 || high > 0 && high <= low*searchedWithin {
+			break
+		}
+		ok, err := sustained(rate)
+		if err != nil {
+			return low, high, err
+		}
+		if ok {
+			low = rate
+		} else {
+			high = rate
+		}
+	}
+	return low, high, nil
 }
 
 // nextRate gives the rate to try between the highest that was sustained and the
@@ -103,7 +123,7 @@ func (t *trialRun) step(ctx context.Context, n int, rate float64) (sustained boo
 	if one.out.Slipped {
 		t.out.Slipped = t.out.Slipped || t.out.Valid
 		t.invalid("%.1f changes/s: %s", rate, one.out.Reason)
-		return false, one.out.Reason, nil
+		return false, "", errSlipped
 	}
 	return sustains(one.out, lasts, t.p.Limit)
 }

@@ -14,7 +14,7 @@ func TestResolveFillsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := w.Resolve(Params{Trials: 7})
-	want := Params{How: "kill", Trials: 7, ProbeRate: 200, ProbePartitions: 64, TrialTimeout: 5 * time.Minute}
+	want := Params{How: "kill", Trials: 7, Kills: 1, ProbeRate: 200, ProbePartitions: 64, TrialTimeout: 5 * time.Minute}
 	if err != nil || p != want {
 		t.Fatalf("got %+v, %v", p, err)
 	}
@@ -75,6 +75,15 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"reassign", MetricReassignment, []string{PhaseAcked, PhaseServed}},
 		{"rolling-restart", MetricRolling, []string{PhaseTotal, PhaseBrokerRestart, PhaseLost}},
 		{"rolling-restart", MetricUnavailability, []string{PhasePartition}},
+		{"isr-churn", MetricISR, []string{PhaseShrunk, PhaseExpanded}},
+		{"broker-join", MetricJoin, []string{PhaseRegistered, PhaseCaughtUp, PhaseInSync}},
+		{"leader-seek", MetricSeek, []string{PhaseFound}},
+		{"leader-seek", MetricUnavailability, []string{PhasePartition}},
+		{"quorum-change", MetricQuorum, []string{PhaseRemoved, PhaseAdded}},
+		{"data-interference", MetricInterference, []string{PhaseQuiet, PhaseLoaded, PhaseProduce}},
+		{"mixed", MetricMixed, []string{PhaseAll, changeCreate, changeConfig, changeLeader}},
+		{"mixed", MetricDivergence, []string{PhaseViews}},
+		{"max-rate", MetricSustained, []string{PhaseRate}},
 	} {
 		for _, phase := range m.phases {
 			if !results.Measures(m.kind, m.metric+"."+phase) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kbench/internal/nodeconfig"
+	"kbench/internal/trace"
 )
 
 // Workload is one kind of load.
@@ -111,6 +112,7 @@ func (w Workload) Run(ctx context.Context, env Env) error {
 		return err
 	}
 	defer r.close()
+	r.event(EventNote, 0, 0, trace.Now(), "%s", clientsLine())
 	if err := w.run(ctx, r); err != nil {
 		return fmt.Errorf("workload %s: %w", w.Kind, err)
 	}
