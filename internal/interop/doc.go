@@ -10,7 +10,8 @@
 //	make interop-kraft
 //
 // KBENCH_INTEROP_LOGS names a directory that gets the logs of all nodes. What
-// each story of ZooKeeper mode proves stands in zkcontroller/README.md.
+// each story proves stands in zkcontroller/README.md and
+// kraftcontroller/README.md.
 //
 // One cluster serves the stories of a test, in the order of their list.
 //
