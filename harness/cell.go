@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,6 +117,9 @@ func (run *cellRun) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i := range members {
+		members[i].cfg.DiskFaults = diskFaults(run.spec)
+	}
 	if run.cluster, err = startCluster(ctx, run.provider, s.mode, st, members); err != nil {
 		return err
 	}
@@ -123,10 +127,19 @@ func (run *cellRun) up(ctx context.Context) error {
 		return fmt.Errorf("start the cluster: %w", err)
 	}
 	if run.spec.Networked() {
-		run.cluster.poor = run.spec.Config.Network.Faults()
+		run.cluster.poor, run.cluster.networked = run.spec.Config.Network.Faults(), true
 		return run.cluster.attachAgents(ctx)
 	}
 	return nil
+}
+
+// diskFaults asks a provider for a file with the faults of a node's disk, where
+// the cell has any.
+func diskFaults(c spec.Cell) string {
+	if c.DiskFaults() {
+		return "disk.json"
+	}
+	return ""
 }
 
 // clusterID is drawn from the seed, so that the same plan names the same
@@ -181,6 +194,7 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.monitor.work,
+		Faults:   run.timeline(kind), Injector: newInjector(run.cluster),
 	})
 	if err != nil {
 		return err
@@ -189,6 +203,14 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 		run.faults = append(run.faults, fault) // the other workloads can be measured all the same
 	}
 	return nil
+}
+
+// timeline is the faults that a workload plays: a load with a duration has them.
+func (run *cellRun) timeline(kind workloads.Workload) []workloads.TimedFault {
+	if !slices.ContainsFunc(kind.Params, func(p workloads.Param) bool { return p.Name == "duration" }) {
+		return nil
+	}
+	return run.spec.Faults
 }
 
 // short is the fault of a workload with fewer valid trials than it should have.

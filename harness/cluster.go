@@ -31,10 +31,12 @@ type cluster struct {
 	mu       sync.Mutex
 	excluded map[kafka.BrokerID]bool // stopped, killed, paused or cut off by a fault
 	severed  map[provider.Node]*severance
-	poor     []netfault.Fault       // of every node's network throughout
-	starts   map[kafka.BrokerID]int // how often a fault started the node again
-	unserved map[provider.Node]int  // starts left of nodes of real Kafka that a fault started and that did not serve yet
-	seen     []checker.Observation  // what brokers served at health gates
+	poor     []netfault.Fault // of every node's network throughout
+	// networked: every node has a network of its own.
+	networked bool
+	starts    map[kafka.BrokerID]int // how often a fault started the node again
+	unserved  map[provider.Node]int  // starts left of nodes of real Kafka that a fault started and that did not serve yet
+	seen      []checker.Observation  // what brokers served at health gates
 }
 
 // node is one broker or controller with the process that holds it.

@@ -38,17 +38,17 @@ func openStore(ctx context.Context, p provider.Provider, c spec.Cell, say func(s
 		}
 		say(fmt.Sprintf("store: the embedded server, since there is no ZooKeeper here: %v", err))
 	}
-	return openEmbedded(ctx, p, cfg.ZK.TickTime)
+	return openEmbedded(ctx, p, cfg.ZK.TickTime, diskFaults(c))
 }
 
-func openEmbedded(ctx context.Context, p provider.Provider, tick time.Duration) (store, error) {
+func openEmbedded(ctx context.Context, p provider.Provider, tick time.Duration, faults string) (store, error) {
 	const name = "zookeeper-embedded"
 	host, ports, err := p.Reserve(ctx, name, 1)
 	if err != nil {
 		return store{}, err
 	}
 	cfg := nodeconfig.Config{
-		Name: name, Role: nodeconfig.RoleZooKeeper, Mode: nodeconfig.ModeZK,
+		Name: name, Role: nodeconfig.RoleZooKeeper, Mode: nodeconfig.ModeZK, DiskFaults: faults,
 		ZKServer: nodeconfig.ZKServer{Host: host, Port: ports[0], TickTime: nodeconfig.Duration(tick)},
 	}
 	n, err := p.Launch(ctx, cfg)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"kbench/harness/cpuquota"
 	"kbench/harness/provider"
 	"kbench/internal/trace"
 )
@@ -32,6 +33,7 @@ type Process struct {
 	exited   chan struct{} // nil before the first start
 	exitNs   int64
 	exitCode int
+	quota    *cpuquota.Group // nil without a bound of its processor time
 }
 
 // New names a process that is not started yet. Each start is recorded in
@@ -88,6 +90,7 @@ func (p *Process) Signal(_ context.Context, s provider.Signal) (int64, error) {
 	sig, ok := map[provider.Signal]syscall.Signal{
 		provider.Term: syscall.SIGTERM, provider.Kill: syscall.SIGKILL,
 		provider.Pause: syscall.SIGSTOP, provider.Resume: syscall.SIGCONT,
+		provider.Reread: syscall.SIGUSR1,
 	}[s]
 	if !ok {
 		return 0, fmt.Errorf("signal %s: %q is not known", p.name, s)

@@ -24,6 +24,8 @@ type Node struct {
 	tc     testcontainers.Container
 	life   context.Context // ends with the provider
 
+	cpus       float64           // that it was made with; 0 for no bound
+	disked     bool              // it reads the faults of its disk
 	agentImage string            // of the sidecar that makes network faults
 	labels     map[string]string // of the sidecar
 
@@ -119,6 +121,8 @@ func (n *Node) Signal(ctx context.Context, s provider.Signal) (int64, error) {
 		err = n.freeze(ctx, true)
 	case provider.Resume:
 		err = n.freeze(ctx, false)
+	case provider.Reread:
+		err = n.deliver(ctx, syscall.SIGUSR1)
 	default:
 		err = fmt.Errorf("%q is not known", s)
 	}
@@ -137,7 +141,7 @@ func (n *Node) deliver(ctx context.Context, sig syscall.Signal) error {
 	if n.run.proc.signal(sig) == nil {
 		return nil
 	}
-	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGKILL: "SIGKILL"}[sig]
+	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGKILL: "SIGKILL", syscall.SIGUSR1: "SIGUSR1"}[sig]
 	_, err := n.engine.api.ContainerKill(ctx, n.ID(), client.ContainerKillOptions{Signal: name})
 	return err
 }

@@ -146,6 +146,9 @@ func (p *Provider) placeLocked(node string) (*place, error) {
 // Launch implements provider.Provider.
 func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.Node, error) {
 	cfg.DataDir, cfg.TraceFile, cfg.Metrics.File = dataDir, traceFile, metricsFile
+	if cfg.DiskFaults != "" {
+		cfg.DiskFaults = diskFile
+	}
 	b, err := json.MarshalIndent(cfg, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
@@ -157,6 +160,7 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 	if err != nil {
 		return nil, err
 	}
+	n.disked = cfg.DiskFaults != ""
 	if err := n.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -199,7 +203,7 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	}
 	n := &Node{
 		engine: p.engine, name: bp.name, addr: at.ip.String(), files: bp.output, tc: ctr, life: p.life,
-		agentImage: p.image, labels: p.copyLabels(),
+		cpus: p.cfg.CPUs, agentImage: p.image, labels: p.copyLabels(),
 	}
 	p.mu.Lock() // it is there, whatever the error says
 	p.nodes = append(p.nodes, n)

@@ -99,6 +99,9 @@ type networked struct {
 
 var _ provider.Networked = (*networked)(nil)
 
+// Unwrap gives the node itself, for provider.As.
+func (n *networked) Unwrap() provider.Node { return n.Node }
+
 // Agent implements provider.Networked.
 func (n *networked) Agent(ctx context.Context) (*agent.Client, error) {
 	n.mu.Lock()

@@ -22,6 +22,7 @@ type Node struct {
 	binary   string
 	args     []string
 	env      []string
+	disk     string   // the file with the faults of its disk; "" where it reads none
 	lifeline *os.File // our write end, closed when the child has exited
 }
 

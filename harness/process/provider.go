@@ -99,12 +99,16 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 	cfg.DataDir = filepath.Join(dir, "data")
 	cfg.TraceFile = filepath.Join(dir, "trace.jsonl")
 	cfg.Metrics.File = filepath.Join(dir, "metrics.jsonl")
+	if cfg.DiskFaults != "" {
+		cfg.DiskFaults = filepath.Join(dir, "disk.json")
+	}
 	file := filepath.Join(dir, "node.json")
 	if err := cfg.Write(file); err != nil {
 		return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
 	}
 	n := &Node{
 		Process: child.New(cfg.Name, filepath.Join(dir, "pid")), dir: dir, binary: p.cfg.Binary, env: p.cfg.Env,
+		disk: cfg.DiskFaults,
 		args: append(append([]string{}, p.cfg.Args...), "--config", file),
 	}
 	within, err := p.within(cfg.Name)

@@ -19,6 +19,7 @@ const (
 	Kill   Signal = "kill"
 	Pause  Signal = "pause"
 	Resume Signal = "resume"
+	Reread Signal = "reread" // SIGUSR1: the node reads the faults of its disk anew
 )
 
 // ErrUnavailable is in the error of ZooKeeper and Kafka where this machine has

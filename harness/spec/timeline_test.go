@@ -61,8 +61,10 @@ func TestTimelineRefused(t *testing.T) {
 		"no disk":          {timelineHead + "faults: [{at: 1s, for: 1s, kind: fsync-delay, on: broker, delay: 10ms}]", "zk cannot have fsync-delay on broker: its nodes keep no metadata on disk"},
 		"disk of a broker": {strings.Replace(timelineHead, "zk, kraft", "kraft", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker}]", "kraft cannot have disk-full on broker: a broker keeps its metadata in memory"},
 		"disk of a JVM":    {strings.Replace(timelineHead, "zk, kraft", "kafka-kraft", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: controller}]", "JVMs write their files themselves"},
-		"disk of a real store": {strings.Replace(timelineHead, "zk, kraft", "zk", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: store}]",
-			"a real ZooKeeper is a JVM"},
+		"disk of a real store": {
+			strings.Replace(timelineHead, "zk, kraft", "zk", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: store}]",
+			"a real ZooKeeper is a JVM",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("t.yaml", []byte(c.text+"\n"))

@@ -48,20 +48,23 @@ func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // Config is one process. Fields that do not belong to its role stay zero.
 type Config struct {
-	Name      string     `json:"name"`      // unique in the cluster; names files and trace events
-	Role      Role       `json:"role"`      //
-	Mode      Mode       `json:"mode"`      //
-	ClusterID string     `json:"clusterId"` // Kafka's cluster id, 22 characters of base64url
-	DataDir   string     `json:"dataDir"`   // created where absent; kept between restarts
-	TraceFile string     `json:"traceFile"` // empty: no trace
-	Brokers   []Broker   `json:"brokers,omitempty"`
-	ZooKeeper ZooKeeper  `json:"zookeeper,omitzero"`
-	ZKServer  ZKServer   `json:"zkServer,omitzero"`
-	Quorum    Quorum     `json:"quorum,omitzero"`
-	Timers    Timers     `json:"timers,omitzero"`
-	Tuning    Tuning     `json:"tuning,omitzero"`
-	Security  Security   `json:"security,omitzero"`
-	Metrics   MetricsLog `json:"metrics,omitzero"`
+	Name      string `json:"name"`      // unique in the cluster; names files and trace events
+	Role      Role   `json:"role"`      //
+	Mode      Mode   `json:"mode"`      //
+	ClusterID string `json:"clusterId"` // Kafka's cluster id, 22 characters of base64url
+	DataDir   string `json:"dataDir"`   // created where absent; kept between restarts
+	TraceFile string `json:"traceFile"` // empty: no trace
+	// DiskFaults is the file with the faults of the node's disk (DiskFault); empty
+	// puts no layer between the node and its files.
+	DiskFaults string     `json:"diskFaults,omitempty"`
+	Brokers    []Broker   `json:"brokers,omitempty"`
+	ZooKeeper  ZooKeeper  `json:"zookeeper,omitzero"`
+	ZKServer   ZKServer   `json:"zkServer,omitzero"`
+	Quorum     Quorum     `json:"quorum,omitzero"`
+	Timers     Timers     `json:"timers,omitzero"`
+	Tuning     Tuning     `json:"tuning,omitzero"`
+	Security   Security   `json:"security,omitzero"`
+	Metrics    MetricsLog `json:"metrics,omitzero"`
 }
 
 // Broker is one broker of a process.

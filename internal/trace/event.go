@@ -34,6 +34,12 @@ const (
 	ShutdownRequested Kind = "broker.shutdown-requested"
 	// ShutdownGranted: a broker was allowed to leave.
 	ShutdownGranted Kind = "broker.shutdown-granted"
+	// DiskFault: an injected fault of the node's disk met a write or an fsync for
+	// the first time; N is its number.
+	DiskFault Kind = "disk.fault"
+	// DiskHealed: an fsync passed after the faults were taken back; N is the
+	// number under which they were.
+	DiskHealed Kind = "disk.healed"
 	// Dropped: the trace was full; N events were not written.
 	Dropped Kind = "trace.dropped"
 )

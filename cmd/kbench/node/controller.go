@@ -65,6 +65,7 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			Controller: true, AutoJoin: p.cfg.Quorum.AutoJoin, Bootstrap: p.cfg.Quorum.Bootstrap,
 			Endpoints:    []kafka.Endpoint{{Listener: raftclient.ControllerListener, Host: self.Host, Port: self.Port}},
 			Dir:          filepath.Join(p.cfg.DataDir, "metadata"),
+			FS:           p.metalogFS(),
 			AppendLinger: orDefault(k.AppendLinger, raftclient.DefaultAppendLinger),
 			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
 			ElectionBackoffMax: t.ElectionBackoffMax.D(),

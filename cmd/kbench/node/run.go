@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"kbench/internal/diskfault"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/nodemetrics"
 	"kbench/internal/trace"
@@ -33,6 +34,7 @@ type process struct {
 	trace  *trace.Writer
 	gauges map[string]func() int64
 	secure *security
+	disk   *diskfault.Disk // nil where no faults of it can be injected
 }
 
 // ConfigError is the error of a node whose configuration names something that it
@@ -63,6 +65,9 @@ func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 		defer func() { _ = w.Close() }()
 		p.trace = w
 	}
+	if p.disk, err = p.newDisk(); err != nil {
+		return err
+	}
 	part, err := p.assemble()
 	if err != nil {
 		return err
@@ -89,6 +94,7 @@ func (p *process) serve(stop context.Context, part part) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	sampled := p.sample(ctx)
+	p.obeyDisk(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- part.run(ctx) }()
 	p.log.Info("serving", "node", p.cfg.Name, "role", p.cfg.Role, "mode", p.cfg.Mode)

@@ -24,6 +24,7 @@ func (p *process) newStore() (part, error) {
 		TLS:      encrypted,
 		Listen:   net.JoinHostPort(z.Host, strconv.Itoa(int(z.Port))),
 		DataDir:  p.cfg.DataDir,
+		FS:       p.txnlogFS(),
 		TickTime: z.TickTime.D(),
 		Logger:   p.log,
 	})
