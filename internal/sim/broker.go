@@ -194,7 +194,7 @@ func (b *broker) admin() kmsg.Request {
 	rng := b.n.w.rng
 	name := fmt.Sprintf("t%d", rng.IntN(4))
 	ids := b.n.w.brokerIDs()
-	switch rng.IntN(9) {
+	switch rng.IntN(11) {
 	case 0, 1, 2:
 		r := kmsg.NewPtrCreateTopicsRequest()
 		t := kmsg.NewCreateTopicsRequestTopic()
@@ -237,8 +237,36 @@ func (b *broker) admin() kmsg.Request {
 		})
 		return r
 	}
+	if rng.IntN(2) == 0 {
+		return b.assignment()
+	}
 	r := kmsg.NewPtrCreatePartitionsRequest()
 	r.Topics = append(r.Topics, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(1 + rng.IntN(9))})
+	return r
+}
+
+// assignment tells in which directory each replica of the broker is that has
+// none yet; nil where all have one.
+func (b *broker) assignment() kmsg.Request {
+	r := kmsg.NewPtrAssignReplicasToDirsRequest()
+	r.BrokerID, r.BrokerEpoch = int32(b.n.id), int64(b.epoch)
+	id := kafka.BrokerID(b.n.id)
+	d := kmsg.AssignReplicasToDirsRequestDirectory{ID: kafka.UUID{9, byte(id), byte(b.n.w.rng.IntN(2))}}
+	for t := range b.image().Topics() {
+		topic := kmsg.AssignReplicasToDirsRequestDirectoryTopic{TopicID: t.ID()}
+		for n, p := range t.All() {
+			if p.HasReplica(id) && p.Directory(id) == metadata.UnassignedDirectory {
+				topic.Partitions = append(topic.Partitions, kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{Partition: n})
+			}
+		}
+		if len(topic.Partitions) > 0 {
+			d.Topics = append(d.Topics, topic)
+		}
+	}
+	if len(d.Topics) == 0 {
+		return nil
+	}
+	r.Directories = append(r.Directories, d)
 	return r
 }
 

@@ -411,6 +411,9 @@ func (j *judge) overdue(c *controller) {
 // that breaks if it lasts; "" where all is well.
 func (j *judge) unsettled() (invariant, why string) {
 	l, image := j.ledger, j.ledger.last
+	if image.FeatureLevel(metadata.MetadataVersionFeature) == 0 {
+		return "K15", "the log has no metadata.version" // its bootstrap was lost
+	}
 	for _, n := range j.w.nodes[j.w.p.controllers():] {
 		b, ok := image.Broker(kafka.BrokerID(n.id))
 		switch {
