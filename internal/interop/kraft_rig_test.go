@@ -108,7 +108,7 @@ func shellBeside(inst kafka.Installation) (kafka.Installation, error) {
 			return inst, nil
 		}
 	}
-	return inst, fmt.Errorf("no kafka-shell jar in %s or %s: run `make interop-kraft`, which fetches it", inst.Libs, apart)
+	return inst, fmt.Errorf("no kafka-shell jar in %s or %s: `harness/kafka/maven/fetch.sh shell %s` fetches it", inst.Libs, apart, filepath.Join(apart, "..", ".."))
 }
 
 func (k *kraft) name(id broker) string {
