@@ -25,7 +25,7 @@ func (p Params) arrivals(seed uint64) (Pacer, error) {
 	case arrivalRamp:
 		return checkedPacer(NewRamp(p.Rate, p.lastRate(), p.Duration))
 	case arrivalSteps:
-		return checkedPacer(NewSteps(p.Rate, p.lastRate(), p.Steps, p.Duration))
+		return checkedPacer(NewSteps(p.Rate, p.lastRate(), p.steps(), p.Duration))
 	}
 	return checkedPacer(NewConstant(p.Rate))
 }
@@ -39,12 +39,24 @@ func (p Params) lastRate() float64 {
 	return p.RateTo
 }
 
+// defaultSteps is how many steps there are where none are written.
+const defaultSteps = 5
+
+func (p Params) steps() int {
+	if p.Steps == 0 {
+		return defaultSteps
+	}
+	return p.Steps
+}
+
 // checkLoad refuses parameters that contradict each other.
 func (p Params) checkLoad() error {
 	rises := p.Arrival == arrivalRamp || p.Arrival == arrivalSteps
 	switch {
 	case rises && p.RateTo == 0:
 		return errors.New("arrival " + p.Arrival + " without rateTo; write the rate that it ends with")
+	case p.Steps != 0 && p.Arrival != arrivalSteps:
+		return errors.New("steps with arrival " + p.Arrival + "; write arrival: steps, or take steps out")
 	case !rises && p.RateTo != 0:
 		return errors.New("rateTo with arrival " + p.Arrival + ", whose rate stays; write arrival: ramp or steps, or take rateTo out")
 	}

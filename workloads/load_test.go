@@ -86,6 +86,7 @@ func TestArrivals(t *testing.T) {
 	}
 	for want, p := range map[string]Params{
 		"without rateTo": {Arrival: "ramp"}, "whose rate stays": {RateTo: 5}, "none of constant": {Arrival: "bursts"},
+		"steps with arrival": {Steps: 3},
 	} {
 		if _, err := w.Resolve(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", p, err)

@@ -123,7 +123,7 @@ var (
 		field: func(p *Params) any { return &p.RateTo },
 	}
 	stepsParam = Param{
-		Name: "steps", Doc: "rates between rate and rateTo, both counted", Default: "5", Min: "2", Max: "1000",
+		Name: "steps", Doc: "rates between rate and rateTo, both counted; 5 where it is left out", Min: "2", Max: "1000",
 		field: func(p *Params) any { return &p.Steps },
 	}
 	awayParam = Param{

@@ -63,9 +63,29 @@ func estimateCell(c spec.Cell) time.Duration {
 		took += kafkaUp + kafkaWarmUps*(detect+trialOverhead)
 	}
 	for _, w := range c.Workloads {
-		took += w.Params.Duration + time.Duration(w.Params.Trials)*(detect+trialOverhead)
+		took += estimateWorkload(w, detect, c.Config.Cluster.Brokers)
 	}
 	return took
+}
+
+// searchSteps is how many rates a search usually tries.
+const searchSteps = 10
+
+// estimateWorkload guesses how long a workload takes where a loss is detected
+// within a time.
+func estimateWorkload(w spec.Workload, detect time.Duration, brokers int) time.Duration {
+	p := w.Params
+	trial := p.Duration + p.Away
+	switch w.Kind {
+	case "max-rate":
+		trial *= searchSteps
+	case "rolling-restart":
+		trial = time.Duration(brokers) * trialOverhead
+	}
+	if p.Trials == 0 {
+		return trial
+	}
+	return time.Duration(p.Trials*max(p.Kills, 1)) * (trial + detect + trialOverhead)
 }
 
 // planOf is what the spec lets those who watch its run expect.

@@ -32,9 +32,15 @@ var listings = []struct {
 	{"workloads", func(w io.Writer) {
 		for _, k := range workloads.All() {
 			rows(w, k.Kind, k.Doc)
+			rows(w, "  clock", k.Clock)
 			for _, p := range k.Params {
 				rows(w, "  "+p.Name, paramDoc(p))
 			}
+		}
+	}},
+	{"clients", func(w io.Writer) {
+		for _, c := range workloads.ClientSettings() {
+			rows(w, c.Name, c.Value)
 		}
 	}},
 	{"metrics", func(w io.Writer) {
@@ -85,13 +91,18 @@ func paramDoc(p workloads.Param) string {
 	if len(p.Choices) > 0 {
 		return fmt.Sprintf("%s: %s (default %s)", p.Doc, strings.Join(p.Choices, ", "), p.Default)
 	}
-	if p.Name == "rate" || p.Name == "probe.rate" { // as a spec writes it
-		p.Default, p.Min, p.Max = p.Default+"/s", p.Min+"/s", p.Max+"/s"
+	var more []string
+	unit := ""
+	if _, rate := p.Field()(new(workloads.Params)).(*float64); rate { // as a spec writes it
+		unit = "/s"
 	}
-	if p.Default == "" {
-		return fmt.Sprintf("%s (%s to %s)", p.Doc, p.Min, p.Max)
+	if p.Default != "" {
+		more = append(more, "default "+p.Default+unit)
 	}
-	return fmt.Sprintf("%s (default %s, %s to %s)", p.Doc, p.Default, p.Min, p.Max)
+	if p.Check == nil {
+		more = append(more, p.Min+unit+" to "+p.Max+unit)
+	}
+	return fmt.Sprintf("%s (%s)", p.Doc, strings.Join(more, ", "))
 }
 
 func targetList(targets []spec.Target) string {

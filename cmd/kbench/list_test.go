@@ -15,7 +15,8 @@ func TestListNamesParameters(t *testing.T) {
 	}
 	for _, want := range []string{
 		"how the fault is made: kill, pause", "(default 20/s, 0.01/s to 100000/s)",
-		"(workload controlled-shutdown, broker-failure, controller-failover, headline partition)",
+		"(workload controlled-shutdown, broker-failure, rolling-restart, controller-failover, leader-seek, headline partition)",
+		"(default create=2, config=4, leader=4)", "from SIGTERM; granted:", "(0.01/s to 100000/s)", "delivery.timeout.ms 30s",
 	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, stdout.String())
