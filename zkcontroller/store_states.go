@@ -16,7 +16,8 @@ import (
 
 func (s *store) readStates(ctx context.Context, b *machine.ReadStates) error {
 	b.Results = make([]machine.StateRead, len(b.Partitions))
-	return s.pipe(ctx, len(b.Partitions), func(i int) zk.Op { return zk.Get(statePath(b.Partitions[i])) }, func(i int, r zk.Result) error {
+	path := func(i int) string { return statePath(b.Partitions[i]) }
+	return s.readMany(ctx, len(b.Partitions), path, func(i int, r zk.Result) error {
 		if errors.Is(r.Err, zk.ErrNoNode) {
 			return nil
 		}
@@ -33,6 +34,17 @@ func (s *store) readStates(ctx context.Context, b *machine.ReadStates) error {
 		}}
 		return nil
 	})
+}
+
+// readMany reads n znodes, one in a request or perMulti of them, and gives the
+// first error that done returns.
+func (s *store) readMany(ctx context.Context, n int, path func(i int) string, done func(i int, r zk.Result) error) error {
+	var first firstError
+	err := s.session.ReadMany(ctx, n, s.perMulti, path, func(i int, r zk.Result) { first.set(done(i, r)) })
+	if err != nil {
+		return err
+	}
+	return first.get()
 }
 
 func statePath(tp kafka.TopicPartition) string { return zk.StatePath(tp.Topic, tp.Partition) }

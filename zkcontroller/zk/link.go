@@ -1,8 +1,6 @@
 package zk
 
 import (
-	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,11 +18,6 @@ const (
 	// the watches are sent again; only a session whose registered paths were
 	// never read waits for all of it.
 	rearmWait = 500 * time.Millisecond
-
-	// readBuffer holds the replies to all requests in flight, where they are short.
-	readBuffer = 16 << 10
-
-	opSetWatches = 101
 )
 
 // link is the library's host provider and dialer: it chooses servers without
@@ -167,96 +160,6 @@ func (l *link) cause(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(err, l.lastErr, l.refused)
-}
-
-// wire is a connection that can hold back what was read until the watches are
-// armed again.
-type wire struct {
-	net.Conn
-	// replies takes what has come in one call of the system: the library asks for
-	// each packet's length and then for the packet.
-	replies *bufio.Reader
-	armed   chan struct{} // closed when the first packet of watches is written
-
-	mu       sync.Mutex
-	hold     *time.Timer // not nil while reads are held back
-	done     bool
-	deadline time.Time // of the next read
-}
-
-func newWire(c net.Conn) *wire {
-	return &wire{Conn: c, replies: bufio.NewReaderSize(c, readBuffer), armed: make(chan struct{})}
-}
-
-func (w *wire) begin(rearm bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !rearm || w.done {
-		return
-	}
-	w.hold = time.AfterFunc(rearmWait, w.release)
-}
-
-func (w *wire) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hold != nil && !w.done {
-		w.done = true
-		w.hold.Stop()
-		close(w.armed)
-	}
-}
-
-func (w *wire) holding() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.hold != nil && !w.done
-}
-
-// SetReadDeadline is the library's bound on the next read.
-func (w *wire) SetReadDeadline(t time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.deadline = t
-	return w.Conn.SetReadDeadline(t)
-}
-
-// Read waits for the watches where they have to be first. The wait does not
-// count for the deadline: with a session shorter than the wait each connection
-// would end by it, for ever.
-func (w *wire) Read(b []byte) (int, error) {
-	if w.holding() {
-		began := time.Now()
-		<-w.armed
-		if err := w.postpone(time.Since(began)); err != nil {
-			return 0, err
-		}
-	}
-	return w.replies.Read(b)
-}
-
-func (w *wire) postpone(d time.Duration) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.deadline.IsZero() {
-		return nil
-	}
-	return w.Conn.SetReadDeadline(w.deadline.Add(d))
-}
-
-// Write looks for the packet that re-arms watches: length, xid, opcode.
-func (w *wire) Write(b []byte) (int, error) {
-	n, err := w.Conn.Write(b)
-	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opSetWatches {
-		w.release()
-	}
-	return n, err
-}
-
-// Close also frees a reader that is held back.
-func (w *wire) Close() error {
-	w.release()
-	return w.Conn.Close()
 }
 
 // slogPrinter takes the library's lines; they are errors it retries itself.

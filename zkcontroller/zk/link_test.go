@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// aReply is a packet of five bytes, which answers request 1.
+var aReply = []byte{0, 0, 0, 5, 0, 0, 0, 1, 'x'}
+
 // After a reconnect no reply may be read before the watches are sent again:
 // the library re-arms them with the zxid of the last reply it has read.
 func TestRepliesWaitForWatches(t *testing.T) {
@@ -17,7 +20,7 @@ func TestRepliesWaitForWatches(t *testing.T) {
 	w := newWire(near)
 	w.begin(true)
 	go io.Copy(io.Discard, far)
-	go far.Write([]byte("reply"))
+	go far.Write(aReply)
 	read := make(chan error, 1)
 	go func() {
 		_, err := w.Read(make([]byte, 5))
@@ -56,7 +59,7 @@ func TestHeldReaderIsFreed(t *testing.T) {
 	defer near.Close()
 	w = newWire(near)
 	w.begin(true)
-	go far.Write([]byte("reply"))
+	go far.Write(aReply)
 	start := time.Now()
 	if _, err := w.Read(make([]byte, 5)); err != nil || time.Since(start) < rearmWait/2 {
 		t.Errorf("read after %v, %v", time.Since(start), err)
@@ -68,12 +71,12 @@ func TestHeldReaderIsFreed(t *testing.T) {
 func TestHeldReaderKeepsItsDeadline(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
-	w := &wire{Conn: near, armed: make(chan struct{})}
+	w := newWire(near)
 	w.begin(true)
 	if err := w.SetReadDeadline(time.Now().Add(rearmWait / 2)); err != nil {
 		t.Fatal(err)
 	}
-	go far.Write([]byte("reply"))
+	go far.Write(aReply)
 	if _, err := w.Read(make([]byte, 5)); err != nil {
 		t.Error(err)
 	}

@@ -21,6 +21,7 @@ type Session struct {
 	flight chan struct{} // one token for each outstanding request
 
 	reqBytes, requests atomic.Int64
+	readsSingly        atomic.Bool // the server does not read many znodes at once
 
 	watchMu  sync.RWMutex
 	nodes    map[string]struct{} // paths whose data or existence is watched
