@@ -85,7 +85,7 @@ var contrastRows = []contrastRow{
 	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
 	{"brokers", func(c spec.Cell, _ string) string { return brokerSoftware(c) }},
 	{"server.properties of the brokers", func(c spec.Cell, _ string) string { return brokerSettings(c) }},
-	{"warm-up", func(c spec.Cell, _ string) string { return kafkaWarmUp(c) }},
+	{"warm-up", kafkaWarmUp},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
 	{"controllers", byTarget(
 		func(c spec.Config) string {

@@ -168,8 +168,10 @@ func kafkaNote(c spec.Cell) string {
 }
 
 // kafkaWarmUp says for reports what warms the JVMs.
-func kafkaWarmUp(c spec.Cell) string {
+func kafkaWarmUp(c spec.Cell, store string) string {
 	switch {
+	case c.Target.Kafka() == "" && onZooKeeper(c, store):
+		return fmt.Sprintf("of ZooKeeper: the partitions are created, %d brokers leave and come back", warmShutdowns)
 	case c.Target.Kafka() == "":
 		return "none: compiled ahead"
 	case c.Target.InZooKeeper() && c.RealBrokers():

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"kbench/harness/spec"
 	"kbench/internal/trace"
 	"kbench/workloads"
 )
@@ -21,16 +22,18 @@ const (
 	moveTimeout = time.Minute
 )
 
-// warmUp has the JVMs of real Kafka load and compile what is going to be
-// measured, on the cluster as it is: every candidate of ZooKeeper mode is the
-// controller for a moment, and brokers leave and come back. Nothing of it is
-// recorded. Programs of Go are compiled before and need none.
+// warmUp has the JVMs of real Kafka and of a real ZooKeeper load and compile what
+// is going to be measured, on the cluster as it is: every candidate of real
+// Kafka's ZooKeeper mode is the controller for a moment, and brokers leave and
+// come back. Nothing of it is recorded. Programs of Go are compiled before and
+// need none.
 func (run *cellRun) warmUp(ctx context.Context) error {
-	if run.spec.Target.Kafka() == "" {
+	kafka := run.spec.Target.Kafka() != ""
+	if !kafka && !onZooKeeper(run.spec, run.out.Store) || len(run.cluster.Brokers()) < 2 {
 		return nil
 	}
 	run.phase("warm-up")
-	if run.spec.Target.InZooKeeper() {
+	if kafka && run.spec.Target.InZooKeeper() {
 		if err := run.cluster.moveController(ctx); err != nil {
 			return fmt.Errorf("warm up: %w", err)
 		}
@@ -47,6 +50,12 @@ func (run *cellRun) warmUp(ctx context.Context) error {
 		return fmt.Errorf("warm up: %w", err)
 	}
 	return nil
+}
+
+// onZooKeeper reports whether a cell whose metadata is in store has a ZooKeeper
+// that is not kbench's own.
+func onZooKeeper(c spec.Cell, store string) bool {
+	return c.Target.InZooKeeper() && store != EmbeddedStore
 }
 
 // moveController has every candidate be the controller once, as far as the
