@@ -55,7 +55,7 @@ kafka: ## fetch Apache Kafka's jars with Maven for the kafka-* targets; KAFKA_VE
 	@for v in $(KAFKA_VERSIONS); do harness/kafka/maven/fetch.sh "$$v" bin/kafka || exit 1; done
 
 duel-zk: build kafka ## pit our ZooKeeper-style controller against Kafka's, in pairs; DUELFLAGS adds flags
-	bin/kbench ab docs/specs/duel-zk.yaml --provider process --pairs 6 $(DUELFLAGS)
+	bin/kbench ab docs/specs/duel-zk.yaml --provider process --pairs 6 --warmup-pairs 0 $(DUELFLAGS)
 
 duel-kraft: build kafka ## pit our KRaft quorum against Kafka's, in pairs; DUELFLAGS adds flags
 	bin/kbench ab docs/specs/duel-kraft.yaml --provider process --pairs 6 $(DUELFLAGS)
@@ -69,7 +69,7 @@ interop-kraft: ## run Kafka 4.4's own brokers, controllers and tools with our KR
 	KBENCH_INTEROP=1 $(GO) test ./internal/interop -run '^TestKRaft' -count=1 -v -timeout 15m
 
 bench: ## measure the hot paths, with their limits beside them
-	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/...
+	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/... ./internal/zkwrites
 
 release: ## make static binaries of this version, archives and checksums in dist
 	@rm -rf dist && mkdir dist

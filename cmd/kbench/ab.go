@@ -101,6 +101,9 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 	if why := paired.TooFew(f.pairs); why != "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s for a verdict\n", why)
 	}
+	if !f.quiet {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "pairs to run: %d at each of %d points, about %.0f min\n", f.pairs+f.warmup, len(c.comparison.Matches), max(c.estimate().Minutes(), 1))
+	}
 	outcome, sig, err := execute(cmd, f.runFlags, c.watched(), c.options())
 	if err != nil {
 		return err
