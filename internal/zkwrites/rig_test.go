@@ -31,24 +31,28 @@ const (
 // rig is a cluster of brokers and one dedicated controller in this process.
 type rig struct {
 	controller *zkcontroller.Controller
-	brokers    []*broker.Broker // the candidate's first
-	servers    []*wire.Server
-	addr       string // of the candidate
-	cancel     context.CancelFunc
-	wg         sync.WaitGroup
+	nodes      []*node // the candidate's first
+}
+
+// node is one broker with its listener.
+type node struct {
+	*broker.Broker
+	server *wire.Server
+	addr   string
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 }
 
 func newRig(b *testing.B, store string) *rig {
 	b.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &rig{cancel: cancel}
-	r.add(b, ctx, store, candidate)
+	r := &rig{}
+	r.add(b, store, candidate)
 	for id := range kafka.BrokerID(brokers) {
-		r.add(b, ctx, store, id+1)
+		r.add(b, store, id+1)
 	}
 	wait(b, "an active controller that knows all brokers", func() bool {
-		for _, br := range r.brokers {
-			if br.Image().NumBrokers() != brokers+1 {
+		for _, n := range r.nodes {
+			if n.Image().NumBrokers() != brokers+1 {
 				return false
 			}
 		}
@@ -66,15 +70,15 @@ func wait(b *testing.B, what string, ok func() bool) {
 	}
 }
 
-func (r *rig) add(b *testing.B, ctx context.Context, store string, id kafka.BrokerID) {
+func (r *rig) add(b *testing.B, store string, id kafka.BrokerID) {
 	b.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
 	cfg := broker.Config{ID: id, Endpoints: []kafka.Endpoint{{Listener: listener, Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}}}
 	if id == candidate {
-		r.addr = ln.Addr().String()
 		r.controller, err = zkcontroller.New(zkcontroller.Config{
 			ID: id, Servers: []string{store}, Dedicated: []kafka.BrokerID{candidate}, SessionTimeout: session, MaxInFlight: inFlight, Listener: listener, NoRebalance: true,
 		})
@@ -82,11 +86,6 @@ func (r *rig) add(b *testing.B, ctx context.Context, store string, id kafka.Brok
 			b.Fatal(err)
 		}
 		cfg.ControllerAPIs = r.controller.APIs()
-		r.wg.Go(func() {
-			if err := r.controller.Run(ctx); err != nil {
-				b.Error(err)
-			}
-		})
 	}
 	made, err := broker.New(cfg, broker.ZooKeeper(broker.ZooKeeperConfig{Servers: []string{store}, SessionTimeout: session, MaxInFlight: inFlight}))
 	if err != nil {
@@ -96,17 +95,36 @@ func (r *rig) add(b *testing.B, ctx context.Context, store string, id kafka.Brok
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.brokers, r.servers = append(r.brokers, made), append(r.servers, srv)
-	r.wg.Go(func() {
+	n := &node{Broker: made, server: srv, addr: ln.Addr().String(), cancel: cancel}
+	r.nodes = append(r.nodes, n)
+	n.wg.Go(func() {
 		if err := srv.Serve(ln); err != nil && !errors.Is(err, net.ErrClosed) {
 			b.Error(err)
 		}
 	})
-	r.wg.Go(func() {
+	n.wg.Go(func() {
 		if err := made.Run(ctx); err != nil && ctx.Err() == nil {
 			b.Error(err)
 		}
 	})
+	if id == candidate {
+		n.wg.Go(func() {
+			if err := r.controller.Run(ctx); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
+
+func (n *node) stop(b *testing.B) {
+	b.Helper()
+	n.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := n.server.Close(ctx); err != nil {
+		b.Error(err)
+	}
+	n.wg.Wait()
 }
 
 // create makes n partitions and waits until every broker knows them.
@@ -114,7 +132,7 @@ func (r *rig) create(b *testing.B, n int) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	conn, err := wire.Dial(ctx, r.addr, wire.DialOptions{ClientID: "zkwrites"})
+	conn, err := wire.Dial(ctx, r.nodes[0].addr, wire.DialOptions{ClientID: "zkwrites"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -139,8 +157,8 @@ func (r *rig) create(b *testing.B, n int) {
 		}
 	}
 	wait(b, "metadata of all partitions on all brokers", func() bool {
-		for _, br := range r.brokers {
-			if br.Image().NumPartitions() < n {
+		for _, node := range r.nodes {
+			if node.Image().NumPartitions() < n {
 				return false
 			}
 		}
@@ -153,20 +171,24 @@ func (r *rig) shutDown(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	if err := r.brokers[1].Shutdown(ctx); err != nil {
+	if err := r.nodes[1].Shutdown(ctx); err != nil {
 		b.Fatal(err)
 	}
 }
 
+// stopBrokers ends all but the candidate, and waits until that knows.
+func (r *rig) stopBrokers(b *testing.B) {
+	b.Helper()
+	for _, n := range r.nodes[1:] {
+		n.stop(b)
+	}
+	r.nodes = []*node{r.nodes[0]}
+	wait(b, "candidate that is alone", func() bool { return r.nodes[0].Image().NumBrokers() == 1 })
+}
+
 func (r *rig) close(b *testing.B) {
 	b.Helper()
-	r.cancel()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for _, s := range r.servers {
-		if err := s.Close(ctx); err != nil {
-			b.Error(err)
-		}
+	for _, n := range r.nodes {
+		n.stop(b)
 	}
-	r.wg.Wait()
 }
