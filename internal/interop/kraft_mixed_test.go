@@ -116,10 +116,15 @@ func (k *kraft) ownProperties(t *testing.T, id broker) string {
 func (k *kraft) leave(t *testing.T, id broker, left ...broker) {
 	t.Helper()
 	q := k.awaitLeader(t, 0, append([]broker{id}, left...)...)
+	elected := func() {}
+	if q.leader == id {
+		elected = k.faults.begin("the leader is removed, and another one elected")
+	}
 	said := k.atQuorum(t, kafkaMetadataQuorum, "remove-controller",
 		"--controller-id", fmt.Sprint(id), "--controller-directory-id", vocabulary.UUID(q.voters[id]).String())
 	wants(t, said, fmt.Sprintf("Removed KRaft controller %d", id))
 	k.awaitVoters(t, left...)
+	elected()
 	done := k.faults.begin("a controller that is no voter any more stops")
 	k.signal(t, id, provider.Term)
 	k.awaitLeader(t, 0, left...)
