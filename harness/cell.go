@@ -19,6 +19,7 @@ import (
 // Deadlines of a cell's life; a workload has its own.
 const (
 	upTimeout     = 3 * time.Minute
+	upTimeoutReal = 6 * time.Minute // of twice as many JVMs
 	verifyTimeout = 5 * time.Minute
 	downTimeout   = time.Minute
 	settleTimeout = 20 * time.Second
@@ -91,7 +92,11 @@ func clusterName(started time.Time, n int, target spec.Target) string {
 }
 
 func (run *cellRun) up(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, upTimeout, fmt.Errorf("not within %s", upTimeout))
+	bound := upTimeout
+	if run.spec.RealBrokers() {
+		bound = upTimeoutReal
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not within %s", bound))
 	defer cancel()
 	var st store
 	var err error
