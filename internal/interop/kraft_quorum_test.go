@@ -128,7 +128,7 @@ func (k *kraft) awaitLeader(t *testing.T, after int32, among ...broker) quorumSt
 	})
 }
 
-// awaitVoters waits until the voters are just these.
+// awaitVoters waits until the voters are just these, and one of them leads.
 func (k *kraft) awaitVoters(t *testing.T, want ...broker) quorumState {
 	t.Helper()
 	return k.awaitQuorum(t, fmt.Sprintf("the voters are %d", want), func(q quorumState) error {
@@ -137,8 +137,8 @@ func (k *kraft) awaitVoters(t *testing.T, want ...broker) quorumState {
 				return fmt.Errorf("%d is not among %d voters", id, len(q.voters))
 			}
 		}
-		if len(q.voters) != len(want) {
-			return fmt.Errorf("there are %d voters", len(q.voters))
+		if len(q.voters) != len(want) || !slices.Contains(want, q.leader) {
+			return fmt.Errorf("there are %d voters, and %d leads", len(q.voters), q.leader)
 		}
 		return nil
 	})
