@@ -33,6 +33,23 @@ func Sweep(ctx context.Context) (removed []string, err error) {
 	return e.sweep(ctx, func(labels map[string]string) bool { return !alive(labels) })
 }
 
+// Left lists the containers, networks and volumes of runs of a process of this
+// host, whether it still runs or not.
+func Left(ctx context.Context, pid string) (names []string, err error) {
+	e, err := Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	all, err := e.list(ctx)
+	for _, l := range all {
+		if l.labels[labelHost] == hostName() && l.labels[labelPID] == pid {
+			names = append(names, l.kind+" "+l.name)
+		}
+	}
+	return names, err
+}
+
 // sweep removes what dead says, containers first: they hold the rest.
 func (e *Engine) sweep(ctx context.Context, dead func(labels map[string]string) bool) ([]string, error) {
 	all, err := e.list(ctx)
