@@ -61,7 +61,7 @@ func (run *cellRun) stem() string {
 func (run *cellRun) live(ctx context.Context) (err error) {
 	name := clusterName(run.started, run.n, run.spec.Target)
 	run.phase("up")
-	run.provider, err = run.Open(ctx, name)
+	run.provider, err = run.openProvider(ctx, name)
 	if err != nil {
 		return fmt.Errorf("open the provider: %w", err)
 	}
@@ -98,6 +98,9 @@ func (run *cellRun) up(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not within %s", bound))
 	defer cancel()
+	if run.spec.Target == spec.AttachTarget {
+		return run.attach(ctx)
+	}
 	var st store
 	var err error
 	if run.spec.Networked() {
@@ -171,7 +174,7 @@ func (run *cellRun) populate(ctx context.Context) error {
 	defer cancel()
 	run.phase("populate")
 	err := workloads.Populate(ctx, run.cluster, workloads.PopulateConfig{
-		Prefix: "kbench", Partitions: n,
+		Prefix: run.cluster.own + "kbench", Partitions: n,
 		PartitionsPerTopic: run.spec.Config.Cluster.PartitionsPerTopic,
 		Replication:        run.spec.Config.Cluster.Replication,
 	}, run.rec, func(done, total int) {
@@ -196,6 +199,7 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	defer run.rec.end()
 	err = kind.Run(ctx, workloads.Env{
 		Cluster: watchedCluster{run.cluster, run.monitor}, Recorder: watchedRecorder{run.rec, run.monitor}, Params: w.Params,
+		Prefix:   run.cluster.own,
 		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.monitor.work,

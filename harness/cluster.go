@@ -25,6 +25,7 @@ import (
 type cluster struct {
 	mode  nodeconfig.Mode
 	store store
+	own   string        // begins the names of the topics that are looked at; "" for all
 	nodes []*node       // controllers first, then brokers, by id
 	watch *apache.Watch // of /controller, nil where the candidates tell by themselves
 

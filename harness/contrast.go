@@ -18,6 +18,9 @@ func contrasts(matrix []spec.Cell, cells []results.Cell) []results.Contrast {
 		values := map[string]string{}
 		for _, c := range matrix {
 			value := row.value(c, storeOf(c, cells))
+			if c.Target == spec.AttachTarget {
+				value = "as the cluster that was found has it"
+			}
 			of, done := values[string(c.Target)]
 			switch {
 			case !done:

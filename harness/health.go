@@ -48,6 +48,7 @@ func (c *cluster) inspect(ctx context.Context) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
+		m = c.owned(m)
 		c.observe(b.ID, m)
 		v := summarise(m)
 		if missing := c.missingFrom(v.brokers); len(missing) > 0 {
@@ -93,8 +94,11 @@ func (c *cluster) ActiveController(ctx context.Context) (workloads.Node, error) 
 
 // active finds the one active controller, or says why there is none.
 func (c *cluster) active(ctx context.Context) (workloads.Node, error) {
-	if c.mode == nodeconfig.ModeZK {
+	switch {
+	case c.mode == nodeconfig.ModeZK:
 		return c.activeInZK(ctx)
+	case c.own != "":
+		return c.activeInFound(ctx)
 	}
 	return c.activeInQuorum(ctx)
 }

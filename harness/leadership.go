@@ -25,8 +25,11 @@ func (c *cluster) leadership(ctx context.Context, before Controller) (now Contro
 		return Controller{}, false
 	}
 	if c.mode == nodeconfig.ModeZK {
-		if n.ID == before.ID && before.Epoch >= 0 {
+		switch {
+		case n.ID == before.ID && before.Epoch >= 0:
 			return before, true
+		case c.own != "": // its ZooKeeper is not ours to ask
+			return Controller{ID: n.ID, Epoch: -1}, true
 		}
 		epoch, err := storedEpoch(ctx, c.store.servers)
 		if err != nil {
@@ -35,6 +38,9 @@ func (c *cluster) leadership(ctx context.Context, before Controller) (now Contro
 		return Controller{ID: n.ID, Epoch: epoch}, true
 	}
 	now = Controller{ID: n.ID, Epoch: -1}
+	if n.Addr == "" {
+		return now, true
+	}
 	if p, err := describeQuorum(ctx, n.Addr); err == nil {
 		now.Epoch = p.LeaderEpoch
 	}

@@ -87,7 +87,7 @@ func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 		if err != nil {
 			return h, err
 		}
-		v := checker.View{Broker: b.ID, Topics: viewed(m)}
+		v := checker.View{Broker: b.ID, Topics: viewed(run.cluster.owned(m))}
 		if err := takeConfigs(ctx, b.Addr, &v, names); err != nil {
 			return h, err
 		}

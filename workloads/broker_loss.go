@@ -87,7 +87,7 @@ func (t *loss) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	led, stuck := ledBy(m, t.victim)
+	led, stuck := ledBy(t.own(m), t.victim)
 	t.led = len(led)
 	t.sample = samplePartitions(led, t.p.ProbePartitions, t.Seed, uint64(t.out.N))
 	t.count("partitions.led", int64(len(led)))

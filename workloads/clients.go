@@ -53,7 +53,7 @@ func (t *trialRun) partitions(ctx context.Context, n Node) ([]kafka.TopicPartiti
 		return nil, err
 	}
 	var all []kafka.TopicPartition
-	for tp := range servedBy(m) {
+	for tp := range servedBy(t.own(m)) {
 		all = append(all, tp)
 	}
 	if len(all) == 0 {

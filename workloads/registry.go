@@ -62,6 +62,10 @@ type Env struct {
 	// and Injector makes them; nil where there are none.
 	Faults   []TimedFault
 	Injector Injector
+	// Prefix begins the name of every topic that the workload makes, and none
+	// that begins otherwise is touched; "" for all topics of a cluster that is
+	// kbench's own.
+	Prefix string
 	// Label goes into the names of the topics that are created, with the time
 	// that makes them unique. 1 to 100 letters, digits, dots, dashes, or "".
 	Label    string

@@ -116,7 +116,7 @@ func (t *trialRun) unbalanced(ctx context.Context) ([]kafka.TopicPartition, erro
 	if err != nil {
 		return nil, err
 	}
-	return notPreferred(m), nil
+	return notPreferred(t.own(m)), nil
 }
 
 func (t *trialRun) elect(ctx context.Context, tps []kafka.TopicPartition) error {

@@ -8,7 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -83,7 +86,17 @@ func (r *run) topicPrefix() string {
 	if r.p.How != "" {
 		kind += "-" + r.p.How
 	}
-	return fmt.Sprintf("%s-%s-%d", kind, r.label, r.tries)
+	return fmt.Sprintf("%s%s-%s-%d", r.Prefix, kind, r.label, r.tries)
+}
+
+// own takes the topics of others out of an answer, where the cluster has some.
+func (r *run) own(m *kmsg.MetadataResponse) *kmsg.MetadataResponse {
+	if r.Prefix != "" {
+		m.Topics = slices.DeleteFunc(m.Topics, func(t kmsg.MetadataResponseTopic) bool {
+			return t.Topic == nil || !strings.HasPrefix(*t.Topic, r.Prefix)
+		})
+	}
+	return m
 }
 
 // healthy waits for the cluster's health, bounded by the trial timeout.

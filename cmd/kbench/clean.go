@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"kbench/harness/attach"
 	"kbench/harness/netns"
 	"kbench/harness/process"
 	"kbench/results"
@@ -27,12 +29,14 @@ and files of others are not touched.`,
 	}
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes kept their data")
 	cmd.Flags().StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
+	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "remove the topics too that killed runs of this host left in the cluster of these brokers, host:port,host:port")
 	cmd.Flags().BoolVar(&f.all, "all", false, "remove unfinished runs that could be resumed too")
 	return cmd
 }
 
 type cleanFlags struct {
 	dataDir, out string
+	bootstrap    string
 	all          bool
 }
 
@@ -40,6 +44,13 @@ func runClean(cmd *cobra.Command, f cleanFlags) error {
 	all, err := sweepDead(cmd, f.dataDir)
 	folders, kept, ferr := results.SweepPartials(f.out, f.all)
 	all = append(all, folders...)
+	if f.bootstrap != "" {
+		n, terr := attach.Delete(cmd.Context(), strings.Split(f.bootstrap, ","), attach.Dead)
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d topics at %s", n, f.bootstrap))
+		}
+		ferr = errors.Join(ferr, terr)
+	}
 	for _, name := range all {
 		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", name)
 	}

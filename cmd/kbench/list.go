@@ -23,6 +23,7 @@ var listings = []struct {
 		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
 		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers, or over its own (kafka.brokers: real); kafka-zk@VERSION for another")
 		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers, or over its own (kafka.brokers: real); kafka-kraft@VERSION for another")
+		rows(w, "attach", "a cluster that kbench did not start, found at --bootstrap HOST:PORT; faults by hooks that you name")
 	}},
 	{"specs", func(w io.Writer) {
 		for _, b := range spec.Builtins() {

@@ -39,7 +39,7 @@ type runFlags struct {
 	trials, repeats, retries, seed string
 	set                            []string
 	dataDir, out                   string
-	resume                         string
+	resume, bootstrap              string
 	dryRun                         bool
 	watchFlags
 }
@@ -55,11 +55,13 @@ func newRun() *cobra.Command {
   kbench run nightly.yaml --set kraft.append.linger=5ms --out nightly
   kbench run zk-history --partitions 1k,3k
   kbench run --dry-run
+  kbench run --bootstrap broker-1:9092,broker-2:9092
   kbench run --resume kbench-results`,
 		Args: atMost(1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
 	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "measure the cluster of these brokers, host:port,host:port, which kbench does not start: target attach")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")
 	cmd.Flags().StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
 	cmd.Flags().StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
@@ -92,6 +94,7 @@ func (f runFlags) overrides(given func(flag string) bool) ([]spec.Override, erro
 		list              bool
 	}{
 		{"targets", "targets", f.targets, true},
+		{"bootstrap", "attach.bootstrap", f.bootstrap, true},
 		{"partitions", "sweep.partitions", f.partitions, true},
 		{"workloads", "workloads", f.workloads, true},
 		{"provider", "provider", f.provider, false},
@@ -124,6 +127,13 @@ func loadSpec(cmd *cobra.Command, f runFlags, args []string) (*spec.Spec, error)
 	overrides, setErr := f.overrides(cmd.Flags().Changed)
 	var s *spec.Spec
 	var err error
+	if cmd.Flags().Changed("bootstrap") && !cmd.Flags().Changed("targets") {
+		overrides = append(overrides, spec.Override{Origin: "--bootstrap", Path: "targets", Value: string(spec.AttachTarget), List: true})
+		if len(args) == 0 {
+			s, err = spec.Attached(overrides...)
+			return s, errors.Join(setErr, err)
+		}
+	}
 	if len(args) == 1 {
 		s, err = spec.Load(args[0], overrides...)
 	} else {

@@ -11,6 +11,9 @@ var defaultYAML []byte
 //go:embed zk-history.yaml
 var historyYAML []byte
 
+//go:embed attach.yaml
+var attachYAML []byte
+
 // Builtin is a spec that needs no file.
 type Builtin struct {
 	Name string
@@ -25,6 +28,12 @@ func Builtins() []Builtin {
 		{"zk-vs-kraft", "zk against kraft over a ladder of partitions, with matched 2 s timers", string(defaultYAML)},
 		{"zk-history", "the steps by which Kafka's ZooKeeper-mode controller became fast, side by side", string(historyYAML)},
 	}
+}
+
+// Attached is what is measured on a cluster that is found, where no spec is
+// named: an override gives its bootstrap.
+func Attached(overrides ...Override) (*Spec, error) {
+	return Parse("built-in spec of target attach", attachYAML, overrides...)
 }
 
 func builtin(name string) (Builtin, bool) {
@@ -42,7 +51,7 @@ func builtinNames() string {
 	for _, b := range Builtins() {
 		names = append(names, b.Name)
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, ", ")
 }
 
 // Default is the built-in comparison: zk against kraft at 1k, 10k and 30k

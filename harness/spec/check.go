@@ -28,6 +28,7 @@ func (d *decoder) settle() {
 	}
 	d.checkDoubles()
 	d.checkWorkloadDoubles()
+	d.checkAttach()
 	d.fitOnly()
 	d.checkVariants()
 	d.checkThresholds()
@@ -183,7 +184,8 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 		d.faults = append(d.faults, f)
 	}
 	cl := c.Cluster
-	if cl.Replication > cl.Brokers {
+	found := slices.Equal(d.spec.Targets, []Target{AttachTarget}) // whose brokers are counted when it is found
+	if cl.Replication > cl.Brokers && !found {
 		bad(fmt.Sprintf("replication %d with %d brokers", cl.Replication, cl.Brokers), "write at most one replica for each broker", "cluster.replication", "cluster.brokers")
 	}
 	if cl.BrokersPerNode > cl.Brokers {

@@ -20,7 +20,7 @@ const (
 )
 
 var topKeys = []string{
-	"name", "targets", "cluster", "set", "sweep", "workloads", "faults", "variants", "thresholds", "trials", "repeats", "retries", "seed", "provider",
+	"name", "targets", "cluster", "set", "sweep", "workloads", "faults", "variants", "thresholds", "trials", "repeats", "retries", "seed", "provider", "attach",
 }
 
 // decoder turns a tree into a Spec and gathers every fault on the way.
@@ -91,6 +91,8 @@ func (d *decoder) decodeTop(f field) {
 		d.spec.Retries = int(d.wholeNumber(f.val, "retries", 0, maxRetries, int64(d.spec.Retries)))
 	case "seed":
 		d.spec.Seed = d.wholeNumber(f.val, "seed", 0, math.MaxInt64, d.spec.Seed)
+	case "attach":
+		d.attach(f.val)
 	case "provider":
 		names := []string{string(ProviderAuto), string(ProviderProcess), string(ProviderDocker)}
 		if text, ok := d.scalar(f.val, "provider"); ok && d.oneOf(f.val, "provider", text, names) {

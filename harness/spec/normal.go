@@ -18,6 +18,7 @@ func (s *Spec) YAML() []byte {
 	for _, a := range s.Sweep {
 		swept[a.Path] = true
 	}
+	writeAttach(&b, s.Attach)
 	b.WriteString("cluster:\n")
 	for _, p := range settings {
 		name, ok := strings.CutPrefix(p.path, "cluster.")

@@ -50,6 +50,7 @@ func schema() object {
 		"repeats":    described(countSchema(1, maxRepeats), "times that each cell is run on a new cluster"),
 		"retries":    described(countSchema(0, maxRetries), "times that an invalid cell is run again on a new cluster; what was invalid is kept and not counted"),
 		"seed":       described(countSchema(0, 1<<62), "of everything random"),
+		"attach":     attachSchema(),
 		"provider":   object{"enum": []string{string(ProviderAuto), string(ProviderProcess), string(ProviderDocker)}, "description": "where nodes run"},
 	}
 	out := closed(top, "A kbench spec: which clusters are built and what is measured on them.", "workloads")

@@ -25,6 +25,7 @@ type Spec struct {
 	Retries  int   `json:",omitempty"`
 	Seed     int64 // of everything random in a run
 	Provider Provider
+	Attach   *Attach `json:",omitempty"` // of target attach
 
 	base []assigned // what was written, for expansion
 }

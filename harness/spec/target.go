@@ -17,6 +17,8 @@ const (
 	KRaft      Target = "kraft"       // our KRaft quorum
 	KafkaZK    Target = "kafka-zk"    // controllers of Apache Kafka in ZooKeeper mode
 	KafkaKRaft Target = "kafka-kraft" // a KRaft quorum of Apache Kafka
+
+	AttachTarget Target = "attach" // a cluster that kbench did not start
 )
 
 // The versions of Apache Kafka where a target names none.
@@ -34,11 +36,11 @@ var (
 
 // TargetNames lists the targets that can be run.
 func TargetNames() []string {
-	return []string{string(ZK), string(KRaft), string(KafkaZK), string(KafkaKRaft)}
+	return []string{string(ZK), string(KRaft), string(KafkaZK), string(KafkaKRaft), string(AttachTarget)}
 }
 
 // targetPattern is how a target is written.
-const targetPattern = `^(zk|kraft|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9_.-]+)?)?)$`
+const targetPattern = `^(zk|kraft|attach|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9_.-]+)?)?)$`
 
 var targetForm = regexp.MustCompile(targetPattern)
 

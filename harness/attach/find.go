@@ -1,0 +1,140 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kbench/kafka"
+	"kbench/kafka/wire"
+)
+
+// Found is a cluster as its brokers tell of it.
+type Found struct {
+	Bootstrap []string // that it was found by
+	ClusterID string   // as the brokers name it, may be ""
+	KRaft     bool     // it has a quorum; else its metadata is in ZooKeeper
+	Brokers   []Broker // by id
+	Voters    []kafka.BrokerID
+}
+
+// Broker is one broker at the address that it advertises.
+type Broker struct {
+	ID   kafka.BrokerID
+	Addr string // host:port
+}
+
+// askTimeout bounds one question to one broker.
+const askTimeout = 10 * time.Second
+
+const (
+	apiDescribeQuorum = 55
+	metadataVersion   = 9 // Kafka 2.4 and later
+)
+
+// Find asks the brokers at bootstrap, one after the other, for the cluster. The
+// error tells what each answered.
+func Find(ctx context.Context, bootstrap []string) (Found, error) {
+	var errs []error
+	for _, addr := range bootstrap {
+		f, err := findAt(ctx, addr)
+		if err == nil {
+			f.Bootstrap = bootstrap
+			return f, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
+	}
+	return Found{}, fmt.Errorf("no broker answers: %w", errors.Join(errs...))
+}
+
+func findAt(ctx context.Context, addr string) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	conn, err := dial(ctx, addr)
+	if err != nil {
+		return Found{}, err
+	}
+	defer conn.Close()
+	versions, err := conn.APIVersions(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	m, err := metadata(ctx, conn, []string{})
+	if err != nil {
+		return Found{}, err
+	}
+	f := Found{}
+	if m.ClusterID != nil {
+		f.ClusterID = *m.ClusterID
+	}
+	for _, b := range m.Brokers {
+		f.Brokers = append(f.Brokers, Broker{kafka.BrokerID(b.NodeID), kafka.Endpoint{Host: b.Host, Port: uint16(b.Port)}.Addr()})
+	}
+	slices.SortFunc(f.Brokers, func(a, b Broker) int { return int(a.ID) - int(b.ID) })
+	if len(f.Brokers) == 0 {
+		return Found{}, errors.New("it names no broker")
+	}
+	if _, err := versions.Pick(apiDescribeQuorum, 0, 0); err == nil {
+		f.KRaft = true
+		f.Voters, err = votersAt(ctx, conn)
+		return f, err
+	}
+	return f, nil
+}
+
+// votersAt asks a broker for the voters of the quorum.
+func votersAt(ctx context.Context, conn *wire.Conn) ([]kafka.BrokerID, error) {
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	topic := kmsg.NewDescribeQuorumRequestTopic()
+	topic.Topic = kafka.MetadataTopic
+	topic.Partitions = []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
+	req.Topics = []kmsg.DescribeQuorumRequestTopic{topic}
+	resp, err := conn.Request(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the quorum: %w", err)
+	}
+	r := resp.(*kmsg.DescribeQuorumResponse)
+	if err := kafka.ErrorCode(r.ErrorCode).Err(); err != nil {
+		return nil, fmt.Errorf("ask for the quorum: %w", err)
+	}
+	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
+		return nil, errors.New("ask for the quorum: not one partition in the answer")
+	}
+	p := r.Topics[0].Partitions[0]
+	if err := kafka.ErrorCode(p.ErrorCode).Err(); err != nil {
+		return nil, fmt.Errorf("ask for the quorum: %w", err)
+	}
+	var out []kafka.BrokerID
+	for _, v := range p.CurrentVoters {
+		out = append(out, kafka.BrokerID(v.ReplicaID))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func dial(ctx context.Context, addr string) (*wire.Conn, error) {
+	return wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-attach"})
+}
+
+// metadata asks for topics; nil asks for all.
+func metadata(ctx context.Context, conn *wire.Conn, topics []string) (*kmsg.MetadataResponse, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.SetVersion(metadataVersion)
+	if topics != nil {
+		req.Topics = []kmsg.MetadataRequestTopic{}
+	}
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := conn.Request(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("ask for metadata: %w", err)
+	}
+	return resp.(*kmsg.MetadataResponse), nil
+}
