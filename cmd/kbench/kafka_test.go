@@ -33,6 +33,43 @@ workloads:
   - {kind: create-topics, partitions: 100}
 `
 
+// realBrokersSpec takes a real broker and the controller away, on clusters that
+// are Kafka's whole.
+const realBrokersSpec = `name: real-brokers
+targets: [TARGET]
+provider: process
+trials: 1
+retries: 2
+cluster: {partitions: 30, partitionsPerTopic: 10, timeouts: matched, ensemble: 1}
+set: {kafka.brokers: real, kafka.heap: 512m, kafka.brokerProperties: num.io.threads=4}
+workloads:
+  - {kind: controlled-shutdown, probe: {rate: 50/s}}
+  - {kind: controller-failover, how: kill, probe: {rate: 50/s}}
+`
+
+// TestRealBrokers measures clusters that are Kafka's whole: six JVMs with a
+// quorum, three with a ZooKeeper.
+func TestRealBrokers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real Kafka, most of a minute for each target")
+	}
+	for _, target := range []spec.Target{spec.KafkaZK, spec.KafkaKRaft} {
+		t.Run(string(target), func(t *testing.T) {
+			needKafka(t, target)
+			dir := t.TempDir()
+			r := runOnKafka(t, dir, target, realBrokersSpec)
+			checkFigures(t, r,
+				"controlled-shutdown.granted", "controlled-shutdown.moved", "controlled-shutdown.exit",
+				"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin")
+			c := r.Manifest.Cells[0]
+			if c.Config["kafka.brokers"] != "real" || !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "controllers and brokers are Apache Kafka") }) {
+				t.Errorf("kafka.brokers is %q, and the notes are %q", c.Config["kafka.brokers"], c.Notes)
+			}
+			checkKafkaFolder(t, filepath.Join(dir, "out", "latest"), "broker-", "1", "2", "3")
+		})
+	}
+}
+
 // needKafka skips with the reason where real Kafka or what it needs is not
 // here, unless KBENCH_REQUIRE_KAFKA is set.
 func needKafka(t *testing.T, target spec.Target) {
@@ -65,9 +102,9 @@ func TestEveryWorkloadOnRealKafka(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			needKafka(t, target)
 			dir := t.TempDir()
-			r := runOnKafka(t, dir, target)
+			r := runOnKafka(t, dir, target, kafkaSpec)
 			checkKafkaFigures(t, r, target)
-			checkKafkaFolder(t, filepath.Join(dir, "out", "latest"))
+			checkKafkaFolder(t, filepath.Join(dir, "out", "latest"), "controller-", "1001", "1002", "1003")
 			if left, err := os.ReadDir(filepath.Join(dir, "data")); err == nil && len(left) > 0 {
 				t.Errorf("the run left %v", left)
 			}
@@ -75,10 +112,10 @@ func TestEveryWorkloadOnRealKafka(t *testing.T) {
 	}
 }
 
-func runOnKafka(t *testing.T, dir string, target spec.Target) *results.Run {
+func runOnKafka(t *testing.T, dir string, target spec.Target, text string) *results.Run {
 	t.Helper()
 	file := filepath.Join(dir, "spec.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(kafkaSpec, "TARGET", string(target))), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", string(target))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -101,23 +138,10 @@ func runOnKafka(t *testing.T, dir string, target spec.Target) *results.Run {
 // Kafka's logs and the brokers' traces tell.
 func checkKafkaFigures(t *testing.T, r *results.Run, target spec.Target) {
 	t.Helper()
-	var have []string
-	figures, err := r.Figures()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range figures {
-		have = append(have, f.Metric+"."+f.Phase)
-	}
-	for _, want := range []string{
+	checkFigures(t, r,
 		"creation.rate", "propagation.last", "controlled-shutdown.granted", "controlled-shutdown.moved", "controlled-shutdown.exit",
 		"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin",
-		"recovery.broker.detect", "recovery.broker.moved",
-	} {
-		if !slices.Contains(have, want) {
-			t.Errorf("no figure of %s; there are %v", want, have)
-		}
-	}
+		"recovery.broker.detect", "recovery.broker.moved")
 	for _, c := range r.Manifest.Cells {
 		if want := target.Kafka(); !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("no note names Apache Kafka %s: %q", want, c.Notes)
@@ -125,13 +149,30 @@ func checkKafkaFigures(t *testing.T, r *results.Run, target spec.Target) {
 	}
 }
 
-// checkKafkaFolder looks for the configuration and the log of each controller.
-func checkKafkaFolder(t *testing.T, out string) {
+func checkFigures(t *testing.T, r *results.Run, want ...string) {
 	t.Helper()
-	for _, id := range []string{"1001", "1002", "1003"} {
-		files, err := filepath.Glob(filepath.Join(out, "nodes", "*", "controller-"+id+".properties"))
+	figures, err := r.Figures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, f := range figures {
+		have = append(have, f.Metric+"."+f.Phase)
+	}
+	for _, w := range want {
+		if !slices.Contains(have, w) {
+			t.Errorf("no figure of %s; there are %v", w, have)
+		}
+	}
+}
+
+// checkKafkaFolder looks for the configuration of each node.
+func checkKafkaFolder(t *testing.T, out, role string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		files, err := filepath.Glob(filepath.Join(out, "nodes", "*", role+id+".properties"))
 		if err != nil || len(files) == 0 {
-			t.Errorf("no server.properties of controller %s in %s, %v", id, out, err)
+			t.Errorf("no server.properties of %s%s in %s, %v", role, id, out, err)
 			continue
 		}
 		b, err := os.ReadFile(files[0])

@@ -11,6 +11,9 @@ var defaultYAML []byte
 //go:embed zk-history.yaml
 var historyYAML []byte
 
+//go:embed five-targets.yaml
+var fiveYAML []byte
+
 //go:embed attach.yaml
 var attachYAML []byte
 
@@ -27,6 +30,7 @@ func Builtins() []Builtin {
 	return []Builtin{
 		{"zk-vs-kraft", "zk against kraft over a ladder of partitions, with matched 2 s timers", string(defaultYAML)},
 		{"zk-history", "the steps by which Kafka's ZooKeeper-mode controller became fast, side by side", string(historyYAML)},
+		{"five-targets", "both controllers of kbench and both of Apache Kafka, with kbench's brokers and with Kafka's, in one report", string(fiveYAML)},
 	}
 }
 
@@ -36,7 +40,12 @@ func Attached(overrides ...Override) (*Spec, error) {
 	return Parse("built-in spec of target attach", attachYAML, overrides...)
 }
 
+// builtin finds a built-in spec by its name, or by the name of the file that it
+// would be: specs/NAME.yaml.
 func builtin(name string) (Builtin, bool) {
+	if file, ok := strings.CutPrefix(name, "specs/"); ok {
+		name = strings.TrimSuffix(file, ".yaml")
+	}
 	for _, b := range Builtins() {
 		if b.Name == name {
 			return b, true

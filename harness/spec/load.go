@@ -17,7 +17,7 @@ type Override struct {
 }
 
 // Load reads the spec at path, or the built-in one of that name where no file
-// has it. The error is a [Faults] where the spec can be read but not used.
+// has it, so also specs/NAME.yaml. The error is a [Faults] where the spec can be read but not used.
 func Load(path string, overrides ...Override) (*Spec, error) {
 	if b, ok := builtin(path); ok {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

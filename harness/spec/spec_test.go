@@ -86,6 +86,9 @@ func TestBuiltins(t *testing.T) {
 	t.Chdir(t.TempDir())
 	schema := compileSchema(t)
 	for _, b := range Builtins() {
+		if _, err := Load("specs/" + b.Name + ".yaml"); err != nil {
+			t.Errorf("as a file: %v", err)
+		}
 		s, err := Load(b.Name)
 		if err != nil || s.Name != b.Name || b.Doc == "" {
 			t.Errorf("%s: %v, %v", b.Name, s, err)
