@@ -236,12 +236,6 @@ var plantedBugs = []plant.Bug{
 		Invariants: []string{"C10", "K15"},
 		Args:       []string{withMetadata},
 	},
-	{
-		Name:       "log-empty-flag-outlives-the-revert",
-		Edits:      []plant.Edit{{"machine/leadership.go", "if head.visible().FeatureLevel(metadata.MetadataVersionFeature) == 0 {", "if head.visible().FeatureLevel(metadata.MetadataVersionFeature) == 0 && m.log.unclean == 0 {\n\t\tm.log.unclean = 1"}},
-		Invariants: []string{"K15"},
-		Args:       []string{withMetadata},
-	},
 }
 
 // sourceDir is the root of what bugs are planted in.

@@ -162,13 +162,17 @@ func (m *Machine) vote(r VoteRequest) (kafka.ErrorCode, bool) {
 }
 
 // grantsPreVote says whether this node would like another leader; it binds to
-// nothing.
+// nothing. A follower would if it has never fetched from its leader. One that is
+// no voter by its own log never campaigns when its leader is gone, but may be a
+// voter by the candidate's, which needs its vote: it would once it has not
+// fetched for a fetch timeout. Kafka's would not any more, and such a quorum
+// stays without a leader.
 func (m *Machine) grantsPreVote() bool {
 	switch m.state {
 	case Leader:
 		return false
 	case Follower:
-		return !m.follow.fetched
+		return !m.follow.fetched || !m.isVoter && m.now >= m.follow.fetchBy
 	}
 	return true
 }

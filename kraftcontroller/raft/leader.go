@@ -185,7 +185,7 @@ func (m *Machine) advanceHighWatermark() {
 	m.hw = max(m.hw, hw)
 	m.changeCommitted()
 	if !m.cfg.DisableHWPush {
-		m.wakeParked(func(p parked) bool { return p.wantsHighWatermark(hw) })
+		m.wakeParked(func(parked) bool { return true }) // also those of replicas that do not say what they know, as Kafka does
 	}
 }
 
