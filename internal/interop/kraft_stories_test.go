@@ -71,11 +71,11 @@ func TestKRaftMixedQuorums(t *testing.T) {
 		k.startController(t, id, k.firstVoters(realControllers...))
 	}
 	k.awaitLeader(t, 0, realControllers...)
-	done()
 	for _, id := range planeBrokers {
 		k.startOurBroker(t, id)
 	}
 	k.awaitServing(t, planeBrokers...)
+	done()
 	k.all, k.asks, k.front = planeBrokers, planeBrokers, plane1
 	k.judgeLogs(t)
 	t.Logf("the cluster is up after %v", time.Since(began).Round(time.Millisecond))

@@ -70,12 +70,13 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 	whole := text[:strings.LastIndexByte(string(text), '\n')+1] // the rest may still grow
 	l.read += int64(len(whole))
 	var out []string
-	for line := range strings.Lines(string(whole)) {
-		line = strings.TrimRight(line, "\n")
+	lines := strings.Split(strings.TrimSuffix(string(whole), "\n"), "\n")
+	for i, line := range lines {
 		if at, ok := l.time(line); ok {
 			l.last = at
 		}
-		if own := l.own(line); l.tells(line) && !own && !f.cover(l.last, line) {
+		early := unexpected.MatchString(line) && i+1 < len(lines) && notActive.MatchString(lines[i+1])
+		if own := l.own(line); l.tells(line) && !own && !early && !f.cover(l.last, line) {
 			out = append(out, l.node+": "+line)
 		}
 		if c := connection(ownClose, line); c != "" {
@@ -108,7 +109,7 @@ func (l *nodeLog) tells(line string) bool {
 	if !l.real {
 		return ourError.MatchString(line)
 	}
-	return realError.MatchString(line) && !slowEvent.MatchString(line) || realOld.MatchString(line) || realClosed.MatchString(line)
+	return realError.MatchString(line) && !slow.MatchString(line) || realOld.MatchString(line) || realClosed.MatchString(line)
 }
 
 // A follower that has nothing left to fetch from a leader closes its connection
@@ -125,10 +126,19 @@ var (
 // takes it for missing.
 var growth = regexp.MustCompile(`ERROR logger \[Broker id=\d+\] Expected partition \S+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.$`)
 
-// slowEvent is what a real controller says at ERROR of an event that took seconds,
-// which the machine makes them take when it stands still. What a quorum does not
-// do in time fails the story itself.
-var slowEvent = regexp.MustCompile(`ERROR EventPerformanceMonitor \[QuorumController id=\d+\] Exceptionally slow controller event `)
+// slow is what a real controller says at ERROR of events that took or waited for
+// seconds, which the machine makes them do when it stands still. What a quorum
+// does not do in time fails the story itself.
+var slow = regexp.MustCompile(`ERROR EventPerformanceMonitor \[QuorumController id=\d+\] Exceptionally slow controller event |` +
+	`ERROR ReplicationControlManager \[QuorumController id=\d+\] processExpiredBrokerHeartbeat: controller event queue overloaded\.`)
+
+// A real controller that has won an election answers NOT_CONTROLLER until it is
+// active, and tells so at ERROR, with the exception on the next line. Brokers may
+// well ask that early.
+var (
+	unexpected = regexp.MustCompile(`ERROR ControllerApis \[ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=(BROKER_HEARTBEAT|CONTROLLER_REGISTRATION), `)
+	notActive  = regexp.MustCompile(`^org\.apache\.kafka\.common\.errors\.NotControllerException: `)
+)
 
 // own reports whether a line follows from the node's own close of a connection.
 func (l *nodeLog) own(line string) bool {
@@ -147,6 +157,8 @@ func connection(kind *regexp.Regexp, line string) string {
 }
 
 const (
+	tooEarly = "2026-01-02T03:04:07.000Z ERROR ControllerApis [ControllerApis nodeId=2001] Unexpected error handling request RequestHeader(apiKey=BROKER_HEARTBEAT, apiVersion=1) -- BrokerHeartbeatRequestData(brokerId=11)"
+
 	fetcherClosed  = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Client requested connection close from node 11"
 	fetchCancelled = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Cancelled in-flight FETCH request with correlation id 0 due to node 11 being disconnected (elapsed time since creation: 1ms)"
 )
@@ -180,6 +192,8 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},
 		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Expected partition grown-4 with topic id 32eQhT3CQm6gE_uWXTiGcA to exist, but it was missing. Creating...", false},
 		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Another", true},
+		{true, tooEarly + "\norg.apache.kafka.common.errors.NotControllerException: The active controller appears to be node 2001.", false},
+		{true, tooEarly + "\norg.apache.kafka.common.errors.UnknownServerException", true},
 		{true, "2026-01-02T03:04:07.000Z ERROR EventPerformanceMonitor [QuorumController id=2001] Exceptionally slow controller event writeNoOpRecord(1651304131) took 8901 ms.", false},
 		{false, "time=2026-01-02T03:04:04.999Z level=ERROR msg=x", true},
 		{false, "time=2026-01-02T03:04:05.999Z level=ERROR msg=x", false},
