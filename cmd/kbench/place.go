@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"kbench/harness/kafka"
 	"kbench/harness/netfault"
@@ -75,6 +76,9 @@ func checkNetwork(s *spec.Spec, p place) error {
 			return fmt.Errorf("%s: every node needs a network of its own: %w; or use --provider docker", whyNetworked(s, c), err)
 		}
 		faults := append(c.Config.Network.Faults(), netfault.Isolation())
+		if c.Config.Network.Delay == 0 && c.Slows() {
+			faults = append(faults, netfault.Fault{Kind: netfault.Delay, Delay: time.Millisecond})
+		}
 		if err := netns.Try(func() error { return agent.Check(faults) }); err != nil {
 			return fmt.Errorf("%s: %w", whyNetworked(s, c), err)
 		}
@@ -86,6 +90,9 @@ func checkNetwork(s *spec.Spec, p place) error {
 func whyNetworked(s *spec.Spec, c spec.Cell) string {
 	if i := slices.IndexFunc(s.Workloads, spec.Workload.Severs); i >= 0 && c.Config.Network == (spec.NetworkTuning{}) {
 		return fmt.Sprintf("workload %s, how: %s", s.Workloads[i].Kind, s.Workloads[i].Params.How)
+	}
+	if c.Config.Network == (spec.NetworkTuning{}) {
+		return "faults of the network on the timeline of cell " + c.ID
 	}
 	return "network settings of cell " + c.ID
 }

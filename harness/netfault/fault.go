@@ -14,7 +14,7 @@ type Kind string
 const (
 	Cut   Kind = "cut"   // packets are dropped
 	Loss  Kind = "loss"  // a share of them is dropped at random
-	Delay Kind = "delay" // those that leave are held back
+	Delay Kind = "delay" // those that leave are held back; those that arrive, where the kernel has no netem
 	Rate  Kind = "rate"  // those that leave share a bandwidth
 )
 
@@ -40,7 +40,7 @@ type Fault struct {
 	Direction Direction `json:"direction,omitempty"`
 	// Share of the packets that a loss drops, above 0 and below 1.
 	Share float64 `json:"share,omitempty"`
-	// Delay of every packet that leaves, above 0, at most MaxDelay.
+	// Delay of every packet in one direction, above 0, at most MaxDelay.
 	Delay time.Duration `json:"delay,omitempty"`
 	// Jitter is how far a packet's delay may lie from Delay, at most Delay.
 	Jitter time.Duration `json:"jitter,omitempty"`

@@ -104,6 +104,11 @@ func (c Cell) Networked() bool {
 		slices.ContainsFunc(c.Faults, func(f workloads.TimedFault) bool { k, _ := faultKind(f.Fault); return k.network })
 }
 
+// Slows reports whether a fault of the timeline delays packets.
+func (c Cell) Slows() bool {
+	return slices.ContainsFunc(c.Faults, func(f workloads.TimedFault) bool { return f.Fault == workloads.FaultDelay })
+}
+
 // DiskFaults reports whether the nodes of the cell must have a file layer in
 // which faults can be injected.
 func (c Cell) DiskFaults() bool {

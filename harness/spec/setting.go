@@ -88,7 +88,7 @@ var settings = []param[Config]{
 	on(kafkaTargets, text("kafka.heap", "heap of each JVM, such as 1g or 512m", checkHeap, func(c *Config) any { return &c.Kafka.Heap })),
 	on(kafkaTargets, text("kafka.jvm", "more flags of each JVM, such as -XX:+UseZGC, apart by spaces", checkFlags, func(c *Config) any { return &c.Kafka.JVM })),
 
-	duration("network.delay", 0, 10*time.Second, "delay of every packet that leaves a node, clients' answers included; needs the kernel's netem", func(c *Config) any { return &c.Network.Delay }),
+	duration("network.delay", 0, 10*time.Second, "delay of every packet that leaves a node, clients' answers included, by the kernel's netem; without it, of every packet that arrives, by a queue in user space", func(c *Config) any { return &c.Network.Delay }),
 	duration("network.jitter", 0, 10*time.Second, "how far a packet's delay may lie from network.delay", func(c *Config) any { return &c.Network.Jitter }),
 	count("network.lossPerMille", 0, 900, "packets of a thousand that are lost on the way to a node", func(c *Config) any { return &c.Network.LossPerMille }),
 	count("network.kbitPerSecond", 0, 1_000_000, "bandwidth of what leaves a node; 0 for no bound, else 64 at least", func(c *Config) any { return &c.Network.KbitPerSecond }),

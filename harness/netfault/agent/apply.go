@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
+	"github.com/google/nftables/xt"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -18,10 +20,41 @@ import (
 // tableName is that of the one table that is kbench's.
 const tableName = "kbench"
 
-// apply makes p the only thing wrong with this namespace's network. Rules are
-// replaced in one transaction, so that no packet sees half of them.
-func apply(p netfault.Program) error {
-	return errors.Join(filter(p.Rules), shape(p.Shape))
+// network is what is wrong with this namespace's network.
+type network struct {
+	queue *queue // of a delay that the kernel cannot make; nil for none
+}
+
+// apply makes p the only thing wrong. Rules are replaced in one transaction, so
+// that no packet sees half of them. A delay is the kernel's where it has netem,
+// for what leaves; else that of a queue in user space, for what arrives.
+func (n *network) apply(p netfault.Program) error {
+	old := n.queue
+	n.queue = nil
+	err := shape(p.Shape)
+	if p.Shape.Delay != 0 && errors.Is(err, errNoNetem) {
+		if n.queue, err = n.hold(p.Shape, err, &old); err == nil {
+			err = shape(netfault.Shape{BitsPerSecond: p.Shape.BitsPerSecond})
+		}
+	}
+	err = errors.Join(err, filter(p.Rules, n.queue != nil))
+	return errors.Join(err, old.close())
+}
+
+// hold opens the queue that takes the place of netem. The one before is given
+// back first: a namespace has one of the number, and what it held goes at once.
+func (n *network) hold(s netfault.Shape, noNetem error, old **queue) (*queue, error) {
+	if *old != nil {
+		if err := errors.Join(filter(nil, false), (*old).close()); err != nil {
+			return nil, err
+		}
+		*old = nil
+	}
+	q, err := openQueue(s.Delay, s.Jitter)
+	if err != nil {
+		return nil, errors.Join(noNetem, err)
+	}
+	return q, nil
 }
 
 // Check says why faults cannot be made in the network namespace of this thread,
@@ -31,10 +64,11 @@ func Check(faults []netfault.Fault) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(apply(p), apply(netfault.Program{}))
+	var n network
+	return errors.Join(n.apply(p), n.apply(netfault.Program{}))
 }
 
-func filter(rules []netfault.Rule) error {
+func filter(rules []netfault.Rule, held bool) error {
 	c, err := nftables.New()
 	if err != nil {
 		return fmt.Errorf("speak to nftables: %w", err)
@@ -43,7 +77,7 @@ func filter(rules []netfault.Rule) error {
 	t := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: tableName}
 	c.AddTable(t)
 	c.DelTable(t)
-	if len(rules) > 0 {
+	if len(rules) > 0 || held {
 		c.AddTable(t)
 		chains := map[netfault.Hook]*nftables.Chain{
 			netfault.Input:  addChain(c, t, "input", nftables.ChainHookInput),
@@ -51,6 +85,9 @@ func filter(rules []netfault.Rule) error {
 		}
 		for _, r := range rules {
 			c.AddRule(&nftables.Rule{Table: t, Chain: chains[r.Hook], Exprs: expressions(r)})
+		}
+		if held { // after the others: what they drop needs no delay
+			c.AddRule(&nftables.Rule{Table: t, Chain: chains[netfault.Input], Exprs: append(crossing(netfault.Input), toQueue())})
 		}
 	}
 	if err := c.Flush(); err != nil {
@@ -83,13 +120,7 @@ func expressions(r netfault.Rule) []expr.Any {
 			&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: at, Len: addressLen},
 			&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: r.Peer.AsSlice()})
 	} else {
-		key := expr.MetaKeyIIFNAME
-		if r.Hook == netfault.Output {
-			key = expr.MetaKeyOIFNAME
-		}
-		name := make([]byte, unix.IFNAMSIZ)
-		copy(name, "lo")
-		out = append(out, &expr.Meta{Key: key, Register: 1}, &expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: name})
+		out = crossing(r.Hook)
 	}
 	if r.DropParts < netfault.Parts {
 		// The number is in the host's order, and what is compared in the network's.
@@ -100,6 +131,31 @@ func expressions(r netfault.Rule) []expr.Any {
 	}
 	return append(out, &expr.Verdict{Kind: expr.VerdictDrop})
 }
+
+// crossing matches what does not stay in the node.
+func crossing(hook netfault.Hook) []expr.Any {
+	key := expr.MetaKeyIIFNAME
+	if hook == netfault.Output {
+		key = expr.MetaKeyOIFNAME
+	}
+	name := make([]byte, unix.IFNAMSIZ)
+	copy(name, "lo")
+	return []expr.Any{&expr.Meta{Key: key, Register: 1}, &expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: name}}
+}
+
+// toQueue hands packets to the queue, and lets them pass where nobody listens. It
+// is the target of xtables: kernels have that one more often than nftables' own.
+func toQueue() expr.Any {
+	const revision, queues, bypass = 3, 1, 1
+	info := xt.Unknown{} // struct xt_NFQ_info_v3, in the host's order
+	for _, v := range []uint16{queueNumber, queues, bypass, 0} {
+		info = binary.NativeEndian.AppendUint16(info, v)
+	}
+	return &expr.Target{Name: "NFQUEUE", Rev: revision, Info: &info}
+}
+
+// errNoNetem says that the kernel cannot delay packets by itself.
+var errNoNetem = errors.New("the kernel must have sch_netem: modprobe sch_netem")
 
 // shape gives every device but the loopback a queueing discipline, or takes
 // kbench's away.
@@ -134,7 +190,7 @@ func shapeLink(l netlink.Link, s netfault.Shape) error {
 		})
 		q.Rate64 = s.BitsPerSecond / 8
 		if err := netlink.QdiscAdd(q); err != nil {
-			return fmt.Errorf("delay packets by netem: %w; the kernel must have sch_netem: modprobe sch_netem", err)
+			return fmt.Errorf("delay packets by netem: %w; %w", err, errNoNetem)
 		}
 	case s.BitsPerSecond != 0:
 		rate, burst := s.BitsPerSecond/8, uint32(Burst(s.BitsPerSecond))

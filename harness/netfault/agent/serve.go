@@ -18,6 +18,7 @@ const maxLine = 1 << 20
 // server answers the requests of one client.
 type server struct {
 	ear *ear
+	net network // one request at a time changes it
 
 	mu  sync.Mutex // of out
 	out *json.Encoder
@@ -37,7 +38,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	defer func() {
 		cancel()
 		probes.Wait()
-		err = errors.Join(err, e.close(), apply(netfault.Program{}))
+		err = errors.Join(err, e.close(), s.net.apply(netfault.Program{}))
 	}()
 	s.answer(reply{Here: e.here})
 	lines := bufio.NewScanner(in)
@@ -69,8 +70,8 @@ func (s *server) do(ctx context.Context, r request) reply {
 	case verbSet:
 		var p netfault.Program
 		if p, err = netfault.Compile(r.Faults); err == nil {
-			if err = apply(p); err != nil {
-				err = errors.Join(err, apply(netfault.Program{})) // all or nothing
+			if err = s.net.apply(p); err != nil {
+				err = errors.Join(err, s.net.apply(netfault.Program{})) // all or nothing
 			}
 		}
 	case verbReach:
