@@ -24,7 +24,7 @@ import (
 type broker int32
 
 // recovery bounds every wait for a cluster; the machine may be busy.
-const recovery = 2 * time.Minute
+const recovery = 3 * time.Minute
 
 // cluster is nodes of both kinds, what drives them and what watches them.
 type cluster struct {
