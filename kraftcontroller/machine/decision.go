@@ -125,9 +125,13 @@ type batchWriter struct {
 	records []metadata.Record
 	buf     []byte
 	ends    []int // of each record in buf
+	size    int   // of the batch before, as the next is likely to be
 }
 
 func (w *batchWriter) add(r metadata.Record) error {
+	if w.buf == nil {
+		w.buf = make([]byte, 0, w.size)
+	}
 	start := len(w.buf)
 	buf, err := metadata.AppendRecord(w.buf, r, w.version.RecordVersion(r))
 	if err != nil {
@@ -169,6 +173,8 @@ func (w *batchWriter) flush() error {
 		start = end
 	}
 	m.out.Appends = append(m.out.Appends, Append{base, values})
-	*w = batchWriter{m: m, atomic: w.atomic, version: w.version}
+	// The values keep buf; nobody keeps the rest.
+	clear(w.records)
+	*w = batchWriter{m: m, atomic: w.atomic, version: w.version, records: w.records[:0], ends: w.ends[:0], size: len(w.buf) + 1024}
 	return nil
 }
