@@ -73,7 +73,7 @@ type registration struct {
 }
 
 // shutdown is a controlled shutdown: the offset at which it is in the log, and
-// who was active then.
+// who has been active since.
 type shutdown struct {
 	at     kafka.Offset
 	active []registration
@@ -171,6 +171,14 @@ func (j *judge) brokerChanged(c *controller, old *metadata.Image, b *metadata.Br
 			j.fail("K13", c.n.id, "broker %d is registered with epoch %d after %d, by a batch of offsets %d to %d", b.ID, b.Epoch, newest, from, c.next-1)
 		}
 		l.newest[b.ID], l.registered[key] = b.Epoch, true
+	}
+	if ok && was.Active() && (!b.Active() || was.Epoch != b.Epoch) {
+		// Nobody waits for it any more, even if it comes back.
+		gone := registration{was.ID, was.Epoch}
+		for of, s := range l.shutdowns {
+			s.active = slices.DeleteFunc(s.active, func(o registration) bool { return o == gone })
+			l.shutdowns[of] = s
+		}
 	}
 	began := b.InControlledShutdown && (!ok || was.Epoch != b.Epoch || !was.InControlledShutdown)
 	if !began {
