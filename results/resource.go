@@ -14,6 +14,7 @@ type Resource struct {
 	CPUMs        int64  `json:"cpu_ms"`        // user and system, sum
 	RSSBytes     int64  `json:"rss_bytes"`     // resident now
 	HeapBytes    int64  `json:"heap_bytes"`    // live Go objects now, 0 where the node is no Go program
+	Goroutines   int64  `json:"goroutines"`    // now, 0 where the node is no Go program
 	WrittenBytes int64  `json:"written_bytes"` // to files and sockets, sum
 	DataBytes    int64  `json:"data_bytes"`    // size of the data directory now
 }

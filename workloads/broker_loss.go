@@ -214,6 +214,7 @@ func (t *loss) stopProbes() {
 	if t.watch == nil {
 		return
 	}
+	t.countGenerator()
 	s, c := t.watch.stop(), t.client.stop()
 	t.watch = nil
 	t.judge("probe", s)

@@ -293,6 +293,7 @@ func (t *failover) takeSteps(rec recovery, first acks) {
 func (t *failover) stopProbes() {
 	if t.stream != nil && !t.stopped {
 		t.stopped = true
+		t.countGenerator()
 		t.judge("admin", t.stream.stop())
 		t.count("admin.acked", int64(len(t.stream.acks)))
 		t.count("admin.failed", t.stream.failures)

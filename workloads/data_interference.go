@@ -33,6 +33,7 @@ func (r *run) interfere(ctx context.Context, t *trialRun) error {
 		}
 		record(c.lastNs() - c.intendedNs)
 	})
+	s.probes = "changes.probe" // clients have probes too
 	pacer, err := t.p.arrivals(t.Seed)
 	if err != nil {
 		return err

@@ -84,6 +84,7 @@ func (t *trialRun) mixture(ctx context.Context, w weights, draws []string) (map[
 			all(c.lastNs() - c.intendedNs)
 			views(c.lastNs() - c.firstNs())
 		})
+		s.probes = kind + ".probe"
 		spreads[kind] = s
 		n := 0
 		for _, d := range draws {

@@ -27,6 +27,7 @@ type spread struct {
 	source changer
 	nodes  []Node // the brokers that are to serve the changes
 	limit  int    // changes in one probe
+	probes string // begins the names of the probes' counts
 	// finished hears of each change that every broker serves and that was
 	// acknowledged, one at a time.
 	finished func(*change)
@@ -53,7 +54,7 @@ type spreadCounts struct {
 
 func newSpread(t *trialRun, kind string, nodes []Node, finished func(*change)) *spread {
 	return &spread{
-		trialRun: t, source: changersOf[kind](t), nodes: nodes, limit: t.p.ProbePartitions, finished: finished,
+		trialRun: t, source: changersOf[kind](t), nodes: nodes, limit: t.p.ProbePartitions, probes: "probe", finished: finished,
 		window: make(chan struct{}, maxChangesInFlight),
 		open:   map[string]*change{}, pending: map[kafka.BrokerID][]string{},
 	}
@@ -241,10 +242,11 @@ func (s *spread) stop() {
 	if s.cancel == nil {
 		return
 	}
+	s.countGenerator()
 	s.cancel()
 	s.cancel = nil
 	s.wg.Wait()
-	s.judge("probe", s.watch.stop())
+	s.judge(s.probes, s.watch.stop())
 }
 
 // take takes the counts and judges the whole; name begins theirs.
