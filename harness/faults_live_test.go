@@ -1,0 +1,193 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"kbench/harness/docker"
+	"kbench/harness/netns"
+	"kbench/harness/process"
+	"kbench/harness/provider"
+	"kbench/harness/spec"
+	"kbench/workloads"
+)
+
+// The faults that are made one after the other on a running cluster of each kind.
+// Each says itself whether it bit and healed: one that did nothing fails.
+const (
+	kraftFaults = `
+  - {at: 0s, for: 1s, kind: stop, on: broker}
+  - {at: 0s, for: 1s, kind: kill, on: controller}
+  - {at: 0s, for: 1s, kind: pause, on: broker}
+  - {at: 0s, kind: restart, on: broker-1}
+  - {at: 0s, for: 1s, kind: isolate, on: controller}
+  - {at: 0s, for: 1s, kind: cut, on: broker}
+  - {at: 0s, for: 1s, kind: cut-in, on: standby}
+  - {at: 0s, for: 1s, kind: cut-out, on: standby}
+  - {at: 0s, for: 1s, kind: split, on: [controller-1001, broker-1]}
+  - {at: 0s, for: 1s, kind: delay, on: broker, delay: 100ms, jitter: 10ms}
+  - {at: 0s, for: 1s, kind: loss, on: broker, lossPerMille: 300}
+  - {at: 0s, for: 1s, kind: rate, on: broker, kbitPerSecond: 2000}
+  - {at: 0s, for: 1s, kind: fsync-delay, on: controller, delay: 30ms}
+  - {at: 0s, for: 1s, kind: fsync-error, on: standby}
+  - {at: 0s, for: 1s, kind: disk-full, on: standby}
+  - {at: 0s, for: 1s, kind: cpu, on: controller, cpuPercent: 10}
+`
+	zkFaults = `
+  - {at: 0s, for: 1s, kind: kill, on: store}
+  - {at: 0s, for: 1s, kind: pause, on: store}
+  - {at: 0s, for: 1s, kind: isolate, on: store}
+  - {at: 0s, kind: session-expiry, on: broker}
+  - {at: 0s, for: 1s, kind: fsync-delay, on: store, delay: 30ms}
+  - {at: 0s, for: 1s, kind: fsync-error, on: store}
+  - {at: 0s, for: 1s, kind: cpu, on: controller, cpuPercent: 10}
+`
+	liveSpec = `name: faults
+targets: [%s]
+cluster: {brokers: 3, controllers: 3, timeouts: matched, store: embedded}
+workloads: [{kind: propagation, duration: 1h}]
+faults:%s`
+)
+
+// kbenchBinary is the program of nodes, built once.
+var kbenchBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kbench-faults-*")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "kbench")
+	cmd := exec.Command("go", "build", "-o", out, "kbench/cmd/kbench")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("build the nodes: %w: %s", err, said), os.RemoveAll(dir))
+	}
+	return out, nil
+})
+
+func TestFaultsOnProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: it starts clusters")
+	}
+	binary, err := kbenchBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(binary)) })
+	for _, target := range []struct{ name, faults string }{{"kraft", kraftFaults}, {"zk", zkFaults}} {
+		t.Run("process/"+target.name, func(t *testing.T) {
+			if err := netns.Check(); err != nil {
+				missing(t, "KBENCH_REQUIRE_NETNS", err)
+			}
+			liveFaults(t, target.name, target.faults, func(_ context.Context, name string) (provider.Provider, error) {
+				return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
+			})
+		})
+		t.Run("docker/"+target.name, func(t *testing.T) {
+			if e, err := docker.Open(t.Context()); err != nil {
+				missing(t, "KBENCH_REQUIRE_DOCKER", err)
+			} else {
+				_ = e.Close()
+			}
+			liveFaults(t, target.name, target.faults, func(ctx context.Context, name string) (provider.Provider, error) {
+				return docker.New(ctx, docker.Config{Name: name, Binary: binary})
+			})
+		})
+	}
+}
+
+func missing(t *testing.T, require string, err error) {
+	t.Helper()
+	if os.Getenv(require) != "" {
+		t.Fatal(err)
+	}
+	t.Skip("SKIPPED: no fault was made: ", err)
+}
+
+// liveFaults starts a cluster and makes every fault of the list in turn.
+func liveFaults(t *testing.T, target, faults string, open func(context.Context, string) (provider.Provider, error)) {
+	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target, faults))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	run := newCellRun(t)
+	run.Options.Spec, run.spec, run.n = s, s.Cells()[0], 1
+	if run.provider, err = open(ctx, clusterName(time.Now(), 1, run.spec.Target)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		run.cluster.close()
+		if err := run.provider.Close(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := run.up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if target == "zk" {
+		defer keepWriting(t, run.cluster.store.servers)()
+	}
+	in := newInjector(run.cluster)
+	for _, f := range s.Faults {
+		began := time.Now()
+		standing, err := in.Begin(ctx, f)
+		if err != nil {
+			t.Errorf("%v: %v", f, err)
+			continue
+		}
+		if _, _, err := standing.End(ctx); err != nil {
+			t.Errorf("%v: undo it: %v", f, err)
+		}
+		if err := run.cluster.WaitHealthy(ctx); err != nil {
+			t.Fatalf("after %v: %v", f, err)
+		}
+		t.Logf("%v met %v: %v", f, standing.Names, time.Since(began).Round(time.Millisecond))
+	}
+	if target == "kraft" {
+		refused(t, in)
+	}
+}
+
+// refused: what a target cannot have is an error with its reason, also where no
+// spec was asked.
+func refused(t *testing.T, in *injector) {
+	t.Helper()
+	_, err := in.Begin(t.Context(), workloads.TimedFault{Fault: workloads.FaultKill, On: []string{"store"}})
+	if err == nil || !strings.Contains(err.Error(), "it meets nobody") {
+		t.Errorf("a store that is not there: %v", err)
+	}
+}
+
+// keepWriting has the embedded store write its log, as a cluster with a load
+// does.
+func keepWriting(t *testing.T, servers []string) (stop func()) {
+	conn, _, err := zk.Connect(slices.Clone(servers), 10*time.Second, zk.WithLogger(silent{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-ended:
+				return
+			case <-time.After(50 * time.Millisecond):
+				_, _ = conn.Create(fmt.Sprintf("/written-%d", i), nil, 0, zk.WorldACL(zk.PermAll))
+			}
+		}
+	}()
+	return func() { close(ended); conn.Close(); <-done }
+}
