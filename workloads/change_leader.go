@@ -65,7 +65,7 @@ func (c *leaderChanges) partition(subject string) (kafka.TopicPartition, kafka.B
 
 func (c *leaderChanges) send(ctx context.Context, subject string) error {
 	tp, _ := c.partition(subject)
-	_, err := c.admin.elect(ctx, []kafka.TopicPartition{tp})
+	_, err := c.admin.elect(ctx, []kafka.TopicPartition{tp}, electOneWithin)
 	return err
 }
 

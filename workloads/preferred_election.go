@@ -35,7 +35,7 @@ func (r *run) electTrial(ctx context.Context, t *trialRun) error {
 	go func() {
 		var err error
 		for batch := range slices.Chunk(sortedPartitions(first), electBatch) {
-			if _, err = t.admin.elect(ctx, batch); err != nil {
+			if _, err = t.admin.elect(ctx, batch, electAllWithin); err != nil {
 				break
 			}
 			requests++

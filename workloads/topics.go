@@ -128,12 +128,15 @@ func (a *admin) reassignAll(ctx context.Context, to map[kafka.TopicPartition][]k
 	return requests, retries, nil
 }
 
-// elect has the first replica of partitions elected, in one request. A
-// partition that it leads already is no fault.
-func (a *admin) elect(ctx context.Context, tps []kafka.TopicPartition) (retries int, err error) {
+// elect has the first replica of partitions elected, in one request that the
+// controller may take some time for. A partition that it leads already is no
+// fault: controllers of Kafka 3.9 now and then never answer an election that
+// they held, and answer the further try that it was not needed.
+func (a *admin) elect(ctx context.Context, tps []kafka.TopicPartition, within time.Duration) (retries int, err error) {
 	req := electRequest(tps)
+	req.TimeoutMillis = int32(within.Milliseconds())
 	return a.insist(ctx, fmt.Sprintf("elect the leaders of %d partitions", len(tps)), func(ctx context.Context, addr string, _ bool) error {
-		one, cancel := context.WithTimeout(ctx, 35*time.Second)
+		one, cancel := context.WithTimeout(ctx, within+electGrace)
 		defer cancel()
 		resp, err := a.send(one, addr, apiElectLeaders, req)
 		if err != nil {
@@ -156,6 +159,15 @@ func (a *admin) elect(ctx context.Context, tps []kafka.TopicPartition) (retries 
 		return nil
 	})
 }
+
+const (
+	// electGrace is how much later than its time-out an election is waited for.
+	electGrace = 2 * time.Second
+	// electAllWithin and electOneWithin bound what a controller may take for
+	// many elections and for one.
+	electAllWithin = 30 * time.Second
+	electOneWithin = 5 * time.Second
+)
 
 // electRequest asks for preferred leaders; tps is sorted.
 func electRequest(tps []kafka.TopicPartition) *kmsg.ElectLeadersRequest {
