@@ -43,7 +43,7 @@ const (
 	// Timers are longer than Kafka's, so that a node that the machine keeps from
 	// running for a while is not taken for dead; the session is shorter, since a
 	// story waits for its end.
-	requestTimeout   = 10 * time.Second
+	requestTimeout   = 30 * time.Second
 	brokerSession    = 6 * time.Second
 	brokerHeartbeat  = time.Second
 	bytesToASnapshot = 4_000 // of records, so that nodes that join begin from a snapshot
