@@ -199,12 +199,18 @@ func (t *timeline) bounded(n int, add func()) {
 	}
 }
 
-// undone ends the window of the fault that an event speaks of: the last of its
-// trial.
+// endOf begins the detail of events that end a fault among several under way; what
+// follows is the detail of its begin.
+const endOf = "end of "
+
+// undone ends the window of the fault that an event speaks of: the one that it
+// names, else the last of its trial.
 func (t *timeline) undone(e results.Event) {
+	detail, _ := e.Data["detail"].(string)
+	how, named := strings.CutPrefix(detail, endOf)
 	for i := len(t.faults) - 1; i >= 0; i-- {
 		w := &t.faults[i]
-		if w.workload != e.Workload || w.trial != e.Trial || w.toNs != 0 {
+		if w.workload != e.Workload || w.trial != e.Trial || w.toNs != 0 || named && w.how != how {
 			continue
 		}
 		if e.Kind == "healed" {
