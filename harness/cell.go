@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -214,9 +213,9 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	return nil
 }
 
-// timeline is the faults that a workload plays: a load with a duration has them.
+// timeline is the faults that a workload plays.
 func (run *cellRun) timeline(kind workloads.Workload) []workloads.TimedFault {
-	if !slices.ContainsFunc(kind.Params, func(p workloads.Param) bool { return p.Name == "duration" }) {
+	if !kind.Timeline {
 		return nil
 	}
 	return run.spec.Faults

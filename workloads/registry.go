@@ -17,7 +17,9 @@ type Workload struct {
 	Doc    string // one line
 	Clock  string // what starts and what ends the clock, in words
 	Params []Param
-	run    func(context.Context, *run) error
+	// Timeline: it plays the faults of a spec beside its load.
+	Timeline bool
+	run      func(context.Context, *run) error
 	// refuses says why the workload cannot have a cluster, nil where it can
 	// have any.
 	refuses func(Setup, Params) error
@@ -58,8 +60,8 @@ type Env struct {
 	Recorder Recorder
 	Params   Params // zero fields take the kind's defaults
 	Seed     uint64 // of victims, samples and arrivals
-	// Faults is the timeline that a load with a duration plays beside itself,
-	// and Injector makes them; nil where there are none.
+	// Faults is what a workload with a Timeline plays beside its load, and Injector
+	// makes them; nil where there are none.
 	Faults   []TimedFault
 	Injector Injector
 	// Prefix begins the name of every topic that the workload makes, and none

@@ -177,14 +177,14 @@ func (d *decoder) checkTimeline() {
 	s := &d.spec
 	longest := time.Duration(0)
 	for _, w := range s.Workloads {
-		if k, _ := workloadKindOf(w.Kind); k.has("duration") {
+		if kind, err := workloads.Lookup(w.Kind); err == nil && kind.Timeline {
 			longest = max(longest, w.Params.Duration)
 		}
 	}
 	for i, f := range s.Faults {
 		path, at := fmt.Sprintf("faults[%d]", i), d.faultAt[i]
 		if longest == 0 {
-			d.fault(at, path, "no workload of this spec has a duration: there is no timeline to stand on", "add the workload propagation or mixed")
+			d.fault(at, path, "no workload of this spec plays faults beside its load", "add the workload propagation or mixed")
 			return
 		}
 		if end := f.At + f.For; end > longest {

@@ -55,7 +55,7 @@ func TestTimelineRefused(t *testing.T) {
 		"jitter":           {timelineHead + "faults: [{at: 1s, for: 1s, kind: delay, on: broker, delay: 1ms, jitter: 2ms}]", "write at most the delay"},
 		"twice":            {timelineHead + "faults: [{at: 1s, for: 1s, kind: split, on: [broker-1, broker-1]}]", "broker-1 is listed twice"},
 		"too late":         {timelineHead + "faults: [{at: 19s, for: 2s, kind: kill, on: broker}]", "it ends at 21s, after the load of 20s"},
-		"no load":          {"name: t\nworkloads: [{kind: controller-failover}]\nfaults: [{at: 1s, for: 1s, kind: kill, on: broker}]", "no workload of this spec has a duration"},
+		"no load":          {"name: t\nworkloads: [{kind: controller-failover}]\nfaults: [{at: 1s, for: 1s, kind: kill, on: broker}]", "no workload of this spec plays faults beside its load"},
 		"no ZooKeeper":     {timelineHead + "faults: [{at: 1s, for: 1s, kind: kill, on: store}]", "kraft cannot have kill on store: it has no ZooKeeper"},
 		"no session":       {timelineHead + "faults: [{at: 1s, kind: session-expiry, on: broker}]", "kraft cannot have session-expiry on broker"},
 		"no disk":          {timelineHead + "faults: [{at: 1s, for: 1s, kind: fsync-delay, on: broker, delay: 10ms}]", "zk cannot have fsync-delay on broker: its nodes keep no metadata on disk"},
