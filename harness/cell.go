@@ -127,6 +127,9 @@ func (run *cellRun) up(ctx context.Context) error {
 	for i := range members {
 		members[i].cfg.DiskFaults = diskFaults(run.spec)
 	}
+	if err := run.layProfiles(ctx, members); err != nil {
+		return err
+	}
 	if run.cluster, err = startCluster(ctx, run.provider, s.mode, st, members); err != nil {
 		return err
 	}
@@ -196,6 +199,7 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	}
 	run.rec.begin(w.Kind)
 	defer run.rec.end()
+	defer run.profile(ctx, w.Kind)()
 	err = kind.Run(ctx, workloads.Env{
 		Cluster: watchedCluster{run.cluster, run.monitor}, Recorder: watchedRecorder{run.rec, run.monitor}, Params: w.Params,
 		Prefix:   run.cluster.own,

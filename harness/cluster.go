@@ -35,9 +35,10 @@ type cluster struct {
 	poor     []netfault.Fault // of every node's network throughout
 	// networked: every node has a network of its own.
 	networked bool
-	starts    map[kafka.BrokerID]int // how often a fault started the node again
-	unserved  map[provider.Node]int  // starts left of nodes of real Kafka that a fault started and that did not serve yet
-	seen      []checker.Observation  // what brokers served at health gates
+	starts    map[kafka.BrokerID]int   // how often a fault started the node again
+	profiles  map[provider.Node]string // where nodes serve them, host:port
+	unserved  map[provider.Node]int    // starts left of nodes of real Kafka that a fault started and that did not serve yet
+	seen      []checker.Observation    // what brokers served at health gates
 }
 
 // node is one broker or controller with the process that holds it.
@@ -62,7 +63,11 @@ var errUnknownNode = errors.New("no such node in the cluster")
 func startCluster(ctx context.Context, p provider.Provider, mode nodeconfig.Mode, st store, members []member) (*cluster, error) {
 	c := &cluster{mode: mode, store: st, excluded: map[kafka.BrokerID]bool{}, severed: map[provider.Node]*severance{}, starts: map[kafka.BrokerID]int{}, unserved: map[provider.Node]int{}}
 	procs, err := launch(ctx, p, mode, members)
+	c.profiles = map[provider.Node]string{}
 	for i, m := range members {
+		if at := m.cfg.Profile; at.Port != 0 && procs[i] != nil {
+			c.profiles[procs[i]] = kafka.Endpoint{Host: at.Host, Port: at.Port}.Addr()
+		}
 		for j, id := range m.ids {
 			if procs[i] != nil {
 				c.nodes = append(c.nodes, newNode(id, m, j, procs[i]))

@@ -20,7 +20,8 @@ type Options struct {
 	DataDir     string   // where nodes keep their data, for the environment
 	Warnings    []string // that every reader of the run must see
 	// Open makes the provider of one cell; name is unique in the machine.
-	Open func(ctx context.Context, name string) (provider.Provider, error)
+	Open    func(ctx context.Context, name string) (provider.Provider, error)
+	Profile bool // keep CPU and heap profiles of nodes, and recordings of JVMs
 	// Resume is the run that goes on, of Spec; nil begins one.
 	Resume *Unfinished
 	// Units is what is run, in this order; nil means the Matrix of Spec.

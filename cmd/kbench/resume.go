@@ -15,7 +15,7 @@ import (
 
 // resumeFlags may stand beside --resume: they change how a run is watched, not
 // what is run.
-var resumeFlags = map[string]bool{"resume": true, "data-dir": true, "quiet": true, "serve": true, "dry-run": true, "help": true}
+var resumeFlags = map[string]bool{"resume": true, "data-dir": true, "quiet": true, "serve": true, "profile": true, "dry-run": true, "help": true}
 
 // findUnfinished reads the run that goes on, and takes its folders over into f.
 func findUnfinished(cmd *cobra.Command, f *runFlags, args []string) (*harness.Unfinished, error) {

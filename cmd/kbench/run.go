@@ -40,6 +40,7 @@ type runFlags struct {
 	set                            []string
 	dataDir, out                   string
 	resume, bootstrap              string
+	profile                        bool
 	dryRun                         bool
 	watchFlags
 }
@@ -61,6 +62,7 @@ func newRun() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
 	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for the first seconds of each workload, and flight recordings of the JVMs of Kafka (provider process); such a run is no measurement")
 	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "measure the cluster of these brokers, host:port,host:port, which kbench does not start: target attach")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")
 	cmd.Flags().StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
@@ -172,7 +174,7 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	}
 	outcome, sig, err := execute(cmd, f, planOf(s), harness.Options{
 		Spec: s, Tool: tool(), Provider: where.provider, ProviderWhy: where.why, Warnings: where.warnings, Open: where.open, Retries: s.Retries,
-		Resume: unfinished,
+		Resume: unfinished, Profile: f.profile,
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -148,13 +149,41 @@ func (s *Server) Trace(context.Context) (io.ReadCloser, error) {
 	return io.NopCloser(&b), err
 }
 
-// Collect implements provider.Node. The configuration goes with the log.
+// dumpRecording has the running JVM write what it recorded. jcmd is beside java
+// where that is a JDK.
+func (s *Server) dumpRecording(ctx context.Context, file string) error {
+	java, err := exec.LookPath(s.cfg.Java)
+	if err == nil {
+		java, err = filepath.EvalSymlinks(java)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	jcmd := filepath.Join(filepath.Dir(java), "jcmd")
+	out, err := exec.CommandContext(ctx, jcmd, strconv.Itoa(s.Pid()), "JFR.dump", "filename="+file).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("dump the recording of %s by %s: %w: %s", s.Name(), jcmd, err, tail(out))
+	}
+	return nil
+}
+
+// Collect implements provider.Node. The configuration goes with the log, and the
+// recording where there is one.
 func (s *Server) Collect(ctx context.Context, dir string) error {
 	r, err := s.Trace(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
+	if s.cfg.Record && s.Running() {
+		file, err := filepath.Abs(filepath.Join(dir, s.Name()+".jfr"))
+		if err == nil {
+			err = s.dumpRecording(ctx, file)
+		}
+		errs = append(errs, err)
+	}
 	if b, err := io.ReadAll(r); err != nil {
 		errs = append(errs, err)
 	} else if len(b) > 0 {

@@ -11,8 +11,11 @@ type Kafka struct {
 	// ClusterID formats the storage before the first start, as KRaft needs it;
 	// empty formats nothing.
 	ClusterID string
-	Heap      string   // of the JVM, such as 1g; both -Xms and -Xmx
-	JVM       []string // more flags of the JVM, after those of Kafka's start script
+	Heap      string // of the JVM, such as 1g; both -Xms and -Xmx
+	// Record says that the JVM records itself: where that can be asked for, the
+	// recording is collected as NAME.jfr.
+	Record bool
+	JVM    []string // more flags of the JVM, after those of Kafka's start script
 }
 
 // Property is one line of server.properties.

@@ -65,6 +65,14 @@ type Config struct {
 	Tuning     Tuning     `json:"tuning,omitzero"`
 	Security   Security   `json:"security,omitzero"`
 	Metrics    MetricsLog `json:"metrics,omitzero"`
+	Profile    ProfileAt  `json:"profile,omitzero"`
+}
+
+// ProfileAt is where a node serves Go's profiles (/debug/pprof) over HTTP; port
+// 0 serves none.
+type ProfileAt struct {
+	Host string `json:"host"`
+	Port uint16 `json:"port"`
 }
 
 // Broker is one broker of a process.

@@ -22,6 +22,21 @@ func (rep *Report) remarkSection() section {
 	return s
 }
 
+// profileSection links what was kept of the insides of nodes.
+func (rep *Report) profileSection() section {
+	s := section{ID: "profiles", Title: "Profiles", Intro: "Files of the run folder: CPU and heap profiles for go tool pprof, flight recordings for JDK Mission Control or jfr print."}
+	var links []string
+	for _, f := range rep.Run.Files {
+		if strings.HasSuffix(f.Name, ".pprof") || strings.HasSuffix(f.Name, ".jfr") {
+			links = append(links, f.Name)
+		}
+	}
+	if len(links) > 0 {
+		s.Parts = []part{{Links: links}}
+	}
+	return s
+}
+
 // resourceSection is what each node used, in numbers.
 func (rep *Report) resourceSection() section {
 	s := section{ID: "resources", Title: "Resources by node", Intro: "Over all repeats of a cell. CPU is user and system time while the node ran; memory is the greatest seen. The timelines show them over time."}

@@ -93,6 +93,9 @@ func (p *process) assemble() (part, error) {
 func (p *process) serve(stop context.Context, part part) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if err := p.serveProfiles(ctx); err != nil {
+		return err
+	}
 	sampled := p.sample(ctx)
 	p.obeyDisk(ctx)
 	ended := make(chan error, 1)
