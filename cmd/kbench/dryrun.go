@@ -10,7 +10,8 @@ import (
 	"kbench/harness/spec"
 )
 
-// dryRun prints the spec that would run, and its cells.
+// dryRun prints the spec that would run, its cells and the faults that the seed
+// has chosen for each. The same spec prints the same bytes.
 func dryRun(w io.Writer, s *spec.Spec, where place) error {
 	var b strings.Builder
 	b.Write(s.YAML())
@@ -25,7 +26,15 @@ func dryRun(w io.Writer, s *spec.Spec, where place) error {
 	}
 	fmt.Fprintf(&b, ", about %.0f min:\n", estimate(s, cells).Minutes())
 	for _, c := range cells {
-		fmt.Fprintf(&b, "#   %s: %d partitions, hash %s\n", c.ID, c.Config.Cluster.Partitions, c.Hash)
+		fmt.Fprintf(&b, "#   %s: %d partitions, hash %s, about %s\n", c.ID, c.Config.Cluster.Partitions, c.Hash, estimateCell(c).Round(5*time.Second))
+		for _, wl := range c.Workloads {
+			for _, line := range faultPlan(s, c, wl) {
+				fmt.Fprintf(&b, "#     %s\n", line)
+			}
+		}
+	}
+	for _, warning := range where.warnings {
+		fmt.Fprintf(&b, "# warning: %s\n", warning)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
