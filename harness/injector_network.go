@@ -114,8 +114,12 @@ func (in *injector) within(ctx context.Context, sides ...[]subject) error {
 		if err != nil {
 			return err
 		}
-		if err := passes(ctx, a, b, false, "from "+side[0].proc.Name()+" to "+side[1].proc.Name()); err != nil {
-			return fmt.Errorf("within one side: %w", err)
+		link := "from " + side[0].proc.Name() + " to " + side[1].proc.Name()
+		bound, cancel := context.WithTimeoutCause(ctx, passWithin, fmt.Errorf("not within %v", passWithin))
+		err = poll(bound, "packets pass within one side", func(ctx context.Context) error { return passes(ctx, a, b, false, link) })
+		cancel()
+		if err != nil {
+			return err
 		}
 	}
 	return nil

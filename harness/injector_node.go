@@ -51,10 +51,14 @@ func (in *injector) healDisk(ctx context.Context, on []subject) (int64, error) {
 		if !ok {
 			return nil
 		}
+		// Looked at first: an engine tells of an exit a moment after it.
+		ended := in.ended(ctx, s)
 		if err := d.SetDisk(ctx, nodeconfig.DiskFault{Seq: now}); err != nil {
-			return err
+			if ended = ended || in.ended(ctx, s); !ended {
+				return err
+			}
 		}
-		if in.ended(ctx, s) {
+		if ended || !s.proc.Running() {
 			if _, err := in.startAgain(ctx, []subject{s}); err != nil {
 				return err
 			}
@@ -63,12 +67,15 @@ func (in *injector) healDisk(ctx context.Context, on []subject) (int64, error) {
 	})
 }
 
+// exitWithin bounds the time from a node's last answer until its exit is seen.
+const exitWithin = 10 * time.Second
+
 // ended gives a node that fails the moment that it takes to exit.
 func (in *injector) ended(ctx context.Context, s subject) bool {
 	if s.answers(ctx) == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, exitWithin)
 	defer cancel()
 	_, _, _ = s.proc.Wait(ctx)
 	return !s.proc.Running()

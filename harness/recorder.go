@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -238,9 +237,10 @@ func (r *recorder) event(e results.Event) {
 	r.keep(r.w.Event(e))
 }
 
+// keep keeps the first failure: on a full disk every write after it fails too.
 func (r *recorder) keep(err error) {
-	if err != nil {
-		r.err = errors.Join(r.err, err)
+	if r.err == nil {
+		r.err = err
 	}
 }
 
