@@ -45,11 +45,17 @@ func dryRun(w io.Writer, s *spec.Spec, where place) error {
 const (
 	cellUp              = 6 * time.Second
 	partitionsPerSecond = 5000
-	trialOverhead       = 3 * time.Second
-	// What JVMs take to start, and the brokers that leave and come back to warm
-	// them.
-	kafkaUp      = 15 * time.Second
-	kafkaWarmUps = 2
+	trialOverhead       = 2 * time.Second
+	warmUps             = 2 // brokers that leave and come back to warm JVMs
+
+	// Of real Kafka: what JVMs take to start, and each of them to come back.
+	kafkaUp      = 20 * time.Second
+	kafkaRestart = 8 * time.Second
+	// Of real brokers, which make a directory for each replica and read it again.
+	realUp                  = 25 * time.Second
+	realPartitionsPerSecond = 150
+	realRestartedPerSecond  = 400
+	moveCandidates          = 10 * time.Second // each is the controller once
 )
 
 // estimate guesses how long a run takes, at least a minute.
@@ -63,38 +69,40 @@ func estimate(s *spec.Spec, cells []spec.Cell) time.Duration {
 
 // estimateCell guesses how long one run of a cell takes.
 func estimateCell(c spec.Cell) time.Duration {
-	took := cellUp + time.Duration(c.Config.Cluster.Partitions)*time.Second/partitionsPerSecond
+	n := time.Duration(c.Config.Cluster.Partitions)
+	took := cellUp + n*time.Second/partitionsPerSecond
 	detect := c.Config.KRaft.FetchTimeout
 	if c.Target.InZooKeeper() {
 		detect = c.Config.ZK.SessionTimeout
 	}
+	trial := detect + trialOverhead
+	// What comes back after a trial, a broker or a controller.
+	var broker, controller time.Duration
 	if c.Target.Kafka() != "" {
-		took += kafkaUp + kafkaWarmUps*(detect+trialOverhead)
+		took += kafkaUp
+		controller = kafkaRestart
+		if c.Target.InZooKeeper() {
+			took += moveCandidates
+		}
+	}
+	if c.RealBrokers() {
+		took += realUp - kafkaUp + n*time.Second/realPartitionsPerSecond
+		broker = kafkaRestart + n*time.Second/realRestartedPerSecond
+		if c.Target.InZooKeeper() { // the same ones
+			controller = broker
+		}
+	}
+	if c.Target.Kafka() != "" || c.Target.InZooKeeper() && c.Config.Cluster.Store != spec.StoreEmbedded {
+		took += warmUps * (trial + broker)
 	}
 	for _, w := range c.Workloads {
-		took += estimateWorkload(w, detect, c.Config.Cluster.Brokers)
+		back := broker
+		if w.Kind == "controller-failover" {
+			back = controller
+		}
+		took += w.Params.Duration + time.Duration(w.Params.Trials)*(trial+back)
 	}
 	return took
-}
-
-// searchSteps is how many rates a search usually tries.
-const searchSteps = 10
-
-// estimateWorkload guesses how long a workload takes where a loss is detected
-// within a time.
-func estimateWorkload(w spec.Workload, detect time.Duration, brokers int) time.Duration {
-	p := w.Params
-	trial := p.Duration + p.Away
-	switch w.Kind {
-	case "max-rate":
-		trial *= searchSteps
-	case "rolling-restart":
-		trial = time.Duration(brokers) * trialOverhead
-	}
-	if p.Trials == 0 {
-		return trial
-	}
-	return time.Duration(p.Trials*max(p.Kills, 1)) * (trial + detect + trialOverhead)
 }
 
 // planOf is what the spec lets those who watch its run expect.
