@@ -160,7 +160,7 @@ func (p *zkPlane) run(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil
-		case err != nil && first && !zk.IsDead(err):
+		case err != nil && (first && !zk.IsDead(err) || errors.Is(err, zk.ErrAuthFailed)):
 			return err
 		case err != nil:
 			p.b.log.Warn("no new ZooKeeper session yet", "reason", err)

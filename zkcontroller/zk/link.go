@@ -28,12 +28,13 @@ type link struct {
 	dialFn  func(network, addr string, timeout time.Duration) (net.Conn, error)
 	dead    <-chan struct{}
 
-	mu      sync.Mutex
-	next    int
-	tried   int // attempts since the last success
-	lastErr error
-	refused error // why the last login failed; nil once one succeeded
-	cur     *wire
+	mu       sync.Mutex
+	next     int
+	tried    int // attempts since the last success
+	lastErr  error
+	refused  error // why the last login failed; nil once one succeeded
+	refusals int   // logins that failed in a row
+	cur      *wire
 }
 
 func newLink(cfg *Config, dead <-chan struct{}) *link {
@@ -131,18 +132,21 @@ func (l *link) login(as Access) error {
 		return err
 	}
 	l.mu.Lock()
-	l.refused = nil
+	l.refused, l.refusals = nil, 0
 	l.mu.Unlock()
 	return w.SetDeadline(time.Time{})
 }
 
-// failed notes why there is no session yet, and paces the next attempt: the
-// library takes the connection for a success.
-func (l *link) failed(err error) {
+// failed notes why there is no session yet, counts it, and paces the next attempt:
+// the library takes the connection for a success.
+func (l *link) failed(err error) (inARow int) {
 	l.mu.Lock()
 	l.refused = err
+	l.refusals++
+	inARow = l.refusals
 	l.mu.Unlock()
 	l.pause(maxPause)
+	return inARow
 }
 
 // cut closes the connection without a farewell.

@@ -231,18 +231,29 @@ func (s *Session) login() bool {
 		return true
 	}
 	err := s.link.login(s.cfg.Access)
-	switch {
-	case err == nil:
+	if err == nil {
 		return true
-	case errors.Is(err, ErrAuthFailed):
-		if s.die(fmt.Errorf("log in as %s: %w", s.cfg.Access.User, err)) {
-			s.emit(Event{Kind: Expired})
-		}
-	default:
-		s.link.failed(fmt.Errorf("log in as %s: %w", s.cfg.Access.User, err))
+	}
+	err = fmt.Errorf("log in as %s: %w", s.cfg.Access.User, err)
+	refused := errors.Is(err, ErrAuthFailed)
+	if !refused && s.link.failed(err) >= maxLogins && !s.hasBegun() {
+		// Behind TLS a server may hang up before its refusal is read.
+		refused, err = true, fmt.Errorf("%w: %d connections ended on the login: %w", ErrAuthFailed, maxLogins, err)
+	}
+	if refused && s.die(err) {
+		s.emit(Event{Kind: Expired})
 	}
 	s.link.cut()
 	return false
+}
+
+// maxLogins bounds the logins that break off before a session has begun.
+const maxLogins = 5
+
+func (s *Session) hasBegun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.began
 }
 
 func (s *Session) emit(e Event) {

@@ -101,7 +101,7 @@ func (r *rig) startKRaft() (controllers []string) {
 func TestSecuredZooKeeperMode(t *testing.T) {
 	r := newRig(t)
 	control := r.startZK()
-	r.story()
+	r.story("3.9.2")
 	r.controllersOnly(r.seed)
 	r.certificates(control, nil)
 }
@@ -109,7 +109,7 @@ func TestSecuredZooKeeperMode(t *testing.T) {
 func TestSecuredQuorum(t *testing.T) {
 	r := newRig(t)
 	controllers := r.startKRaft()
-	r.story()
+	r.story("4.4.0")
 	r.controllersOnly(controllers[0])
 	r.certificates(controllers[0], scramUser("admin"))
 }
@@ -118,8 +118,9 @@ func scramUser(name string) sasl.Mechanism {
 	return scram.Auth{User: name, Pass: name + "-secret"}.AsSha512Mechanism()
 }
 
-// story is what clients of a secured cluster live through.
-func (r *rig) story() {
+// story is what clients of a secured cluster live through, Kafka's tools of a
+// version among them.
+func (r *rig) story(version string) {
 	r.eventually("two brokers are there", func() bool { return r.brokersSeen() == 2 })
 	admin := r.client(scramUser("admin"))
 	r.t.Run("users and ACLs", func(t *testing.T) { r.in(t).users(admin) })
@@ -127,6 +128,7 @@ func (r *rig) story() {
 	r.t.Run("delegation token", func(t *testing.T) { r.in(t).tokens() })
 	r.t.Run("refusals", func(t *testing.T) { r.in(t).refusals() })
 	r.t.Run("kcat", func(t *testing.T) { r.in(t).kcat() })
+	r.t.Run("Kafka's tools", func(t *testing.T) { r.in(t).tools(version) })
 }
 
 // brokersSeen counts the brokers that the seed knows, while it knows a controller.
