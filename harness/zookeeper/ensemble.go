@@ -156,6 +156,15 @@ func (e *Ensemble) Servers() []string {
 	return out
 }
 
+// DataDirs are where the servers keep their transaction logs.
+func (e *Ensemble) DataDirs() []string {
+	var out []string
+	for _, s := range e.servers {
+		out = append(out, s.DataDir())
+	}
+	return out
+}
+
 // Description implements provider.Ensemble.
 func (e *Ensemble) Description() string {
 	if len(e.servers) == 1 {

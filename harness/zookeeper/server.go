@@ -79,3 +79,6 @@ func (s *Server) logTail() string {
 }
 
 func (s *Server) file(name string) string { return filepath.Join(s.dir, name) }
+
+// DataDir is where it keeps snapshots and its transaction log.
+func (s *Server) DataDir() string { return s.file("data") }
