@@ -72,7 +72,7 @@ func (run *cellRun) check(ctx context.Context) error {
 			Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More,
 		})
 	}
-	return run.keepHistory(h)
+	return errors.Join(run.keepHistory(h), run.judgeZnodes())
 }
 
 // gather collects everything that is judged.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/internal/checker"
+	"kbench/internal/zkhistory"
 	"kbench/results"
 )
 
@@ -21,7 +22,8 @@ func newVerify() *cobra.Command {
 		Long: `Verify compares every file of a run folder with the digest taken when it was
 written, and judges the stored histories again by this version's invariants:
 acknowledged changes are in the final metadata, brokers agree, a leader epoch
-has one leader, epochs never go back. Exit code 0 means that the run is whole
+has one leader, epochs never go back; and in ZooKeeper mode every write of a
+znode that a controller or a broker made. Exit code 0 means that the run is whole
 and valid, 3 that it is not, 2 that it cannot be read: it is no run folder, or
 files of it are missing, truncated or damaged.`,
 		Example: "  kbench verify kbench-results/latest",
@@ -69,6 +71,18 @@ func verifyRun(w io.Writer, r *results.Run) error {
 			say(len(faults) == 0, "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(faults, "; "))))
 		}
 	}
+	for _, f := range r.Manifest.Files {
+		name, found := strings.CutSuffix(f.Name, zkhistory.FileSuffix)
+		if !found {
+			continue
+		}
+		res, err := judgeZnodes(filepath.Join(r.Dir, filepath.FromSlash(f.Name)))
+		if err != nil {
+			say(false, "%s: %v", name, err)
+			continue
+		}
+		say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
+	}
 	if histories == 0 {
 		_, _ = fmt.Fprintln(w, "      the run stored no histories: invariants cannot be judged again")
 	}
@@ -77,6 +91,16 @@ func verifyRun(w io.Writer, r *results.Run) error {
 		return &exitError{code: exitInvalid}
 	}
 	return nil
+}
+
+// judgeZnodes judges the stored history of a ZooKeeper's znodes.
+func judgeZnodes(path string) (checker.Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return checker.Result{}, err
+	}
+	defer func() { _ = f.Close() }()
+	return zkhistory.Judge(f)
 }
 
 func because(err error) string {

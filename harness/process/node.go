@@ -92,3 +92,6 @@ func copyFile(from, to string) error {
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }
+
+// DataDir is where the node keeps its data.
+func (n *Node) DataDir() string { return n.file("data") }
