@@ -12,5 +12,5 @@
 // outage everything must be as it would have been without one, within 30 s of
 // the end of the outage: whatever was acknowledged is there, every broker serves
 // what the znodes say, each broker is in sync, one controller is active, and no
-// order is left in /admin.
+// order is left in /admin. In the end the history of all znodes is judged.
 package outage

@@ -2,10 +2,12 @@ package outage
 
 import (
 	"context"
+	"io"
 	"slices"
 	"testing"
 	"time"
 
+	"kbench/internal/zkhistory"
 	"kbench/zkcontroller/zk"
 )
 
@@ -39,6 +41,7 @@ func TestEmbedded(t *testing.T) {
 			for i, f := range flows {
 				c.play(&f, &o, 3+i%4, i%2 == 1, time.Second)
 			}
+			c.judge()
 		})
 	}
 }
@@ -56,6 +59,17 @@ func TestReal(t *testing.T) {
 			c.play(&f, &outages[(i/2)%2], 3+i%4, i%2 == 1, 1500*time.Millisecond)
 		}
 	}
+	c.judge()
+}
+
+// judge looks at every write of a znode that there was.
+func (c *cluster) judge() {
+	c.t.Helper()
+	r, err := zkhistory.Store(io.Discard, c.store.history(), zkhistory.Rules{})
+	if err != nil || !r.OK() || r.Looked == 0 {
+		c.t.Errorf("the history of the znodes: %+v, %v", r, err)
+	}
+	c.t.Logf("%d writes of znodes are sound", r.Looked)
 }
 
 // play lets a flow run into an outage that lasts for so long, and judges what is

@@ -9,6 +9,7 @@ import (
 
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
+	"kbench/internal/zkhistory"
 	"kbench/internal/zkserver"
 )
 
@@ -19,6 +20,7 @@ type store interface {
 	start() // after stop, with its data
 	freeze()
 	thaw()
+	history() zkhistory.Source // of all znodes
 }
 
 // embedded is kbench's server.
@@ -63,6 +65,8 @@ func (e *embedded) stop() {
 	<-e.ends
 	e.srv = nil
 }
+
+func (e *embedded) history() zkhistory.Source { return zkhistory.Embedded(e.dir) }
 
 func (e *embedded) freeze() { e.on = e.srv.Freeze() }
 func (e *embedded) thaw()   { e.on() }
@@ -122,6 +126,8 @@ func (r *real) start() {
 		r.t.Error(err)
 	}
 }
+
+func (r *real) history() zkhistory.Source { return zkhistory.ZooKeeper(r.e.DataDirs()...) }
 
 func (r *real) freeze() { r.signal(provider.Pause) }
 func (r *real) thaw()   { r.signal(provider.Resume) }
