@@ -83,6 +83,19 @@ func unlessKafka(ours func(spec.Cell, string) string, kafka func(version string)
 
 func words(s string) func(spec.Config) string { return func(spec.Config) string { return s } }
 
+// writesInFlight says how a controller writes. Kafka's has one partition state
+// in a request to ZooKeeper, whatever the setting of ours.
+func writesInFlight(c spec.Cell) string {
+	if !c.Target.InZooKeeper() {
+		return fmt.Sprintf("batches, append linger %s", c.Config.KRaft.AppendLinger)
+	}
+	zk, of := c.Config.ZK, ""
+	if zk.StatesPerMulti > 1 && c.Target.Kafka() == "" {
+		of = fmt.Sprintf(" of up to %d partition states", zk.StatesPerMulti)
+	}
+	return fmt.Sprintf("%d ZooKeeper requests%s, fenced by the controller epoch: %t", zk.MaxInFlight, of, zk.FencedWrites)
+}
+
 var contrastRows = []contrastRow{
 	{"software of the controllers", func(c spec.Cell, _ string) string { return kafkaSoftware(c) }},
 	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
@@ -123,12 +136,7 @@ var contrastRows = []contrastRow{
 		words("no leadership remains in ZooKeeper; brokers may not know yet"),
 		words("no leadership remains and every active broker has fetched past it"),
 	)},
-	{"writes in flight", byTarget(
-		func(c spec.Config) string {
-			return fmt.Sprintf("%d ZooKeeper requests, fenced by the controller epoch: %t", c.ZK.MaxInFlight, c.ZK.FencedWrites)
-		},
-		func(c spec.Config) string { return fmt.Sprintf("batches, append linger %s", c.KRaft.AppendLinger) },
-	)},
+	{"writes in flight", func(c spec.Cell, _ string) string { return writesInFlight(c) }},
 	{"high watermark reaches idle brokers", unlessKafka(byTarget(
 		words("not applicable"),
 		func(c spec.Config) string {
