@@ -80,3 +80,23 @@ func TestSecretsAreTheOwnersAlone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDocumentedFile loads the file that the documentation shows.
+func TestDocumentedFile(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```json\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("docs/security.md shows no file")
+	}
+	path := filepath.Join(t.TempDir(), "n.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err != nil {
+		t.Error(err)
+	}
+}
