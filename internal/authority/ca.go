@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -82,6 +83,13 @@ func (c *CA) Issue(name string, s Subject) (Files, error) {
 		return f, err
 	}
 	return f, write(f.Key, "PRIVATE KEY", raw, 0o600)
+}
+
+// Trust is a client's configuration that trusts this authority alone.
+func (c *CA) Trust() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(c.cert)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
 func (c *CA) template(s Subject) *x509.Certificate {
