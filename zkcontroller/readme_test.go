@@ -16,7 +16,7 @@ func TestReadmeNamesTests(t *testing.T) {
 	}
 	there := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for prefix, dir := range map[string]string{"": ".", "zk.": "zk", "broker.": "../broker"} {
+	for prefix, dir := range map[string]string{"": ".", "zk.": "zk", "broker.": "../broker", "outage.": "../internal/outage"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d test files, %v", dir, len(files), err)
@@ -38,7 +38,7 @@ func TestReadmeNamesTests(t *testing.T) {
 	for _, s := range stories {
 		there["story "+filepath.Base(s)] = true
 	}
-	named := regexp.MustCompile(`story \w+|(?:zk\.|broker\.)?\bTest\w+`)
+	named := regexp.MustCompile(`story \w+|(?:zk\.|broker\.|outage\.)?\bTest\w+`)
 	rows, table := 0, false // table: one with a column of tests
 	for line := range strings.Lines(string(data)) {
 		switch {
