@@ -21,8 +21,9 @@ func newVerify() *cobra.Command {
 		Short: "Judge an old run again",
 		Long: `Verify compares every file of a run folder with the digest taken when it was
 written, and judges the stored histories again by this version's invariants:
-acknowledged changes are in the final metadata, brokers agree, a leader epoch
-has one leader, epochs never go back; and in ZooKeeper mode every write of a
+acknowledged changes are in the final metadata, the changes of each topic are
+linearizable, brokers agree, a leader epoch has one leader, epochs never go back;
+and in ZooKeeper mode every write of a
 znode that a controller or a broker made. Exit code 0 means that the run is whole
 and valid, 3 that it is not, 2 that it cannot be read: it is no run folder, or
 files of it are missing, truncated or damaged.`,

@@ -5,7 +5,7 @@
 //
 // It owns the invariants and the form in which a history is stored in a run
 // folder, so that an old run can be judged again. It knows no cluster, network
-// or clock: its input is plain data. The harness calls it when a cell ends,
+// or clock, but for the bound of a search: its input is plain data. The harness calls it when a cell ends,
 // the simulator after each schedule; everything runs on the caller's
 // goroutine.
 //
