@@ -67,7 +67,6 @@ func (k *kraft) awaitEqualLogs(t *testing.T, voters ...broker) {
 	t.Helper()
 	upTo := kafka.Offset(k.awaitLeader(t, 0, voters...).highWatermark)
 	replicas := make([]replica, len(voters))
-	from := kafka.Offset(0)
 	for i, id := range voters {
 		eventually(t, fmt.Sprintf("controller %d has everything below offset %d", id, upTo), func(context.Context) error {
 			var err error
@@ -76,28 +75,66 @@ func (k *kraft) awaitEqualLogs(t *testing.T, voters ...broker) {
 			}
 			return err
 		})
-		from = max(from, replicas[i].starts[0])
 	}
-	size, count := 0, 0
+	from, batches, err := equal(replicas)
+	if err != nil {
+		t.Fatalf("of controllers %d, up to offset %d: %v", voters, upTo, err)
+	}
+	t.Logf("controllers %d have the same %d batches, offsets %d to %d", voters, batches, from, upTo)
+}
+
+// equal compares replicas from where the youngest of them begins, and gives how
+// many batches that are. An error names replicas by their number.
+func equal(replicas []replica) (from kafka.Offset, batches int, err error) {
+	var late [][]kafka.Offset // the batches of each that are compared
+	for _, r := range replicas {
+		from = max(from, r.starts[0])
+	}
+	for _, r := range replicas {
+		i, _ := slices.BinarySearch(r.starts, from)
+		late = append(late, r.starts[i:])
+	}
 	first := replicas[0]
-	for n, start := range first.starts {
-		if start < from {
-			continue
+	for i, r := range replicas {
+		if !slices.Equal(late[i], late[0]) {
+			return from, 0, fmt.Errorf("replica %d has batches at %d, replica 0 at %d", i, late[i], late[0])
 		}
-		size, count = size+len(first.raw[start]), count+1
-		for i, r := range replicas[1:] {
+		for _, start := range late[0] {
 			if !bytes.Equal(first.raw[start], r.raw[start]) {
-				t.Fatalf("batch %d at offset %d: controller %d has\n%x\ncontroller %d has\n%x", n, start, voters[0], first.raw[start], voters[i+1], r.raw[start])
+				return from, 0, fmt.Errorf("the batch at offset %d is\n%x in replica 0 and\n%x in replica %d", start, first.raw[start], r.raw[start], i)
 			}
 		}
 	}
-	for i, r := range replicas {
-		if got := len(r.starts) - slices.IndexFunc(r.starts, func(o kafka.Offset) bool { return o >= from }); got != count {
-			t.Fatalf("from offset %d to %d controller %d has %d batches, controller %d has %d", from, upTo, voters[i], got, voters[0], count)
+	if len(late[0]) == 0 {
+		return from, 0, fmt.Errorf("there is nothing to compare from offset %d on", from)
+	}
+	return from, len(late[0]), nil
+}
+
+// A byte, a batch and a border that differ are found; what only an older log has
+// is left out.
+func TestReplicasAreCompared(t *testing.T) {
+	log := func(raw string, starts ...kafka.Offset) replica {
+		r := replica{starts: starts, raw: map[kafka.Offset][]byte{}}
+		for i, at := range starts {
+			r.raw[at] = []byte{raw[i]}
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name     string
+		replicas []replica
+		batches  int // 0: they differ
+	}{
+		{"the same", []replica{log("abc", 0, 2, 5), log("abc", 0, 2, 5)}, 3},
+		{"one begins later", []replica{log("abc", 0, 2, 5), log("bc", 2, 5), log("c", 5)}, 1},
+		{"a byte", []replica{log("abc", 0, 2, 5), log("axc", 0, 2, 5)}, 0},
+		{"a byte of the last", []replica{log("bc", 2, 5), log("abc", 0, 2, 5), log("abx", 0, 2, 5)}, 0},
+		{"a batch less", []replica{log("abc", 0, 2, 5), log("ac", 0, 5)}, 0},
+		{"another border", []replica{log("abc", 0, 2, 5), log("abc", 0, 3, 5)}, 0},
+	} {
+		if _, n, err := equal(c.replicas); n != c.batches || (err == nil) != (c.batches > 0) {
+			t.Errorf("%s: %d batches, %v", c.name, n, err)
 		}
 	}
-	if count == 0 {
-		t.Fatalf("there is nothing to compare: the youngest log begins at %d of %d", from, upTo)
-	}
-	t.Logf("controllers %d have the same %d bytes in %d batches, offsets %d to %d", voters, size, count, from, upTo)
 }
