@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/harness/attach"
+	"kbench/harness/cpuquota"
 	"kbench/harness/netns"
 	"kbench/harness/process"
 	"kbench/results"
@@ -74,6 +75,7 @@ func sweepDead(cmd *cobra.Command, dataDir string) ([]string, error) {
 	keep(process.Sweep(dataDir))
 	_ = os.Remove(dataDir) // only where nothing is left in it
 	keep(netns.Sweep())
+	keep(cpuquota.Sweep())
 	keep(cleanDocker(cmd))
 	return all, errors.Join(errs...)
 }

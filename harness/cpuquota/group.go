@@ -125,7 +125,7 @@ func Sweep() ([]string, error) {
 			continue
 		}
 		if os.Remove(dir) == nil {
-			gone = append(gone, filepath.Base(dir))
+			gone = append(gone, "control group "+filepath.Base(dir))
 		}
 	}
 	return gone, nil
