@@ -197,17 +197,49 @@ func (t *trialRun) misplace(ctx context.Context, prefix string, partitions, perT
 		return topics, nil, err
 	}
 	first := make(map[kafka.TopicPartition]kafka.BrokerID, len(replicas))
-	for tp, r := range replicas {
-		r[0], r[1] = r[1], r[0]
-		first[tp] = r[0]
+	turn := replicas // whose replicas are put in another order
+	for range maxMisplaceRounds {
+		for tp, r := range turn {
+			r[0], r[1] = r[1], r[0]
+			first[tp] = r[0]
+		}
+		if _, _, err := t.admin.reassignAll(ctx, turn); err != nil {
+			return topics, nil, err
+		}
+		// A leader may have moved meanwhile, where a broker lost its session: such
+		// a partition gets another first replica.
+		led, err := t.awaitOrder(ctx, topics, first)
+		if err != nil || len(led) == 0 {
+			return topics, first, err
+		}
+		turn = make(map[kafka.TopicPartition][]kafka.BrokerID, len(led))
+		for _, tp := range led {
+			turn[tp] = replicas[tp]
+		}
 	}
-	if _, _, err := t.admin.reassignAll(ctx, replicas); err != nil {
-		return topics, nil, err
-	}
-	_, err = awaitTopics(ctx, liveBrokers(t.Cluster), topics, "serves the new order of replicas", func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) bool {
-		return len(p.Replicas) > 0 && kafka.BrokerID(p.Replicas[0]) == first[tp] && p.Leader != p.Replicas[0]
+	return topics, nil, fmt.Errorf("%d partitions are led by their first replica although their replicas were put in another order %d times", len(turn), maxMisplaceRounds)
+}
+
+// maxMisplaceRounds bounds how often replicas are put in another order.
+const maxMisplaceRounds = 5
+
+// awaitOrder waits until every live broker serves the first replicas, and gives
+// the partitions that these lead.
+func (t *trialRun) awaitOrder(ctx context.Context, topics []newTopic, first map[kafka.TopicPartition]kafka.BrokerID) (led []kafka.TopicPartition, err error) {
+	live := liveBrokers(t.Cluster)
+	_, err = awaitTopics(ctx, live, topics, "serves the new order of replicas", func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) bool {
+		return len(p.Replicas) > 0 && kafka.BrokerID(p.Replicas[0]) == first[tp] && p.Leader >= 0
 	})
-	return topics, first, err
+	if err != nil {
+		return nil, err
+	}
+	_, err = awaitTopics(ctx, live[:1], topics, "is asked for leaders", func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) bool {
+		if kafka.BrokerID(p.Leader) == first[tp] {
+			led = append(led, tp)
+		}
+		return true
+	})
+	return led, err
 }
 
 // populated creates topics for a trial and gives the replicas of each
