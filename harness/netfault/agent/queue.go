@@ -37,7 +37,7 @@ type heldPacket struct {
 const (
 	queueNumber = 100
 
-	msgPacket  = unix.NFNL_SUBSYS_QUEUE<<8 | 0
+	msgPacket  = unix.NFNL_SUBSYS_QUEUE << 8
 	msgVerdict = unix.NFNL_SUBSYS_QUEUE<<8 | 1
 	msgConfig  = unix.NFNL_SUBSYS_QUEUE<<8 | 2
 
