@@ -64,7 +64,7 @@ var metadataFloor = Coverage{
 	Partitions: 2600, Pauses: 700, Lost: 40_000, Duplicated: 9000, Resignations: 2000, Shutdowns: 700,
 	Snapshots: 240, Installs: 150, SlowDisks: 900, DiskErrors: 700, Skewed: 4800, VoterChanges: 550, VotersRefused: 500, SelfRemovals: 130,
 	Claims: 2900, Renounced: 1000, Registrations: 3800, Fenced: 1100, Unfenced: 3200, Granted: 700, DirectoriesLost: 700,
-	Topics: 850, ISRChanges: 3700, LeadersElected: 2600, Unclean: 50, Loads: 600,
+	Topics: 850, ISRChanges: 3700, LeadersElected: 2600, Unclean: 35, Loads: 600,
 }
 
 func TestSeeds(t *testing.T) {
