@@ -264,7 +264,9 @@ func (c *cluster) started(n *node) {
 func (c *cluster) revive(ctx context.Context, proc provider.Node) (bool, error) {
 	c.mu.Lock()
 	left := c.unserved[proc]
-	c.unserved[proc] = max(0, left-1)
+	if left > 0 {
+		c.unserved[proc] = left - 1
+	}
 	c.mu.Unlock()
 	if left == 0 {
 		return false, nil
