@@ -21,6 +21,7 @@ type admin struct {
 	client  *client
 	topics  map[string]*topic
 	made    int
+	open    int // requests that change topics and have no answer yet
 	history []checker.Operation
 	configs map[string]map[string]string // acknowledged, by entity
 	// notified are those of them that brokers are told of: by a change, not by
@@ -113,9 +114,11 @@ func (a *admin) pick() *topic {
 // an unknown outcome.
 func (a *admin) ask(to *host, t *topic, build func(machine.CallID) machine.Input, codeOf func(body any) kafka.ErrorCode, done func(outcome checker.Outcome, body any)) {
 	t.busy = true
+	a.open++
 	delete(a.notified, "topics/"+t.name) // it may be deleted, or made anew
 	a.w.rpc(a.h, to, a.w.p.callTimeout, build, func(body any, ok bool) {
 		t.busy = false
+		a.open--
 		if _, refused := body.(atDoor); refused {
 			return
 		}

@@ -65,6 +65,7 @@ func lacks(invariant, format string, a ...any) *checker.Broken {
 //   - Z9, C8: every broker leads and follows what the znodes say, and nothing
 //     else; a leader knows the partition epoch.
 //   - Configs: every broker has the configurations of the znodes.
+//   - Answers: every client has its answer, or has given up waiting for it.
 func (w *world) missing() *checker.Broken {
 	h := w.controller()
 	if h == nil {
@@ -79,7 +80,7 @@ func (w *world) missing() *checker.Broken {
 			return lacks("Z7", "%d and %d are both controller", h.id, o.id)
 		}
 	}
-	for _, look := range []func(*candidate) *checker.Broken{w.registrations, w.queues, w.leftovers, w.partitions, w.metadata, w.roles, w.configs} {
+	for _, look := range []func(*candidate) *checker.Broken{w.registrations, w.queues, w.leftovers, w.partitions, w.metadata, w.roles, w.configs, w.answers} {
 		if m := look(c); m != nil {
 			return m
 		}
@@ -277,6 +278,17 @@ func (w *world) configs(*candidate) *checker.Broken {
 				return lacks("Z5", "broker %d has configuration %v of %s, notified was %v", h.id, h.broker.configs[entity], name, told)
 			}
 		}
+	}
+	return nil
+}
+
+// answers waits for the requests of clients. The history knows an operation from
+// its answer on, so that one without says nothing yet of what it has done: a
+// successor may have finished the deletion of a controller that died, long
+// before the client gives up on that one, and the topic would count as lost.
+func (w *world) answers(*candidate) *checker.Broken {
+	if w.admin.open > 0 {
+		return lacks("acknowledged", "%d requests of clients have no answer", w.admin.open)
 	}
 	return nil
 }

@@ -43,14 +43,19 @@ func Run(opt Options) Result {
 	if w.judge.violation == nil {
 		w.settle()
 	}
+	w.end()
+	w.cov.Seeds = 1
+	return Result{Violation: w.judge.violation, Trace: w.trace.hash, Coverage: w.cov}
+}
+
+// end stops all processes.
+func (w *world) end() {
 	for _, h := range w.hosts {
 		if h.up {
 			h.up = false
 			h.end()
 		}
 	}
-	w.cov.Seeds = 1
-	return Result{Violation: w.judge.violation, Trace: w.trace.hash, Coverage: w.cov}
 }
 
 func newWorld(opt Options) *world {
