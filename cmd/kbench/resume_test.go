@@ -22,8 +22,9 @@ import (
 const killedSpec = `name: killed
 targets: [kraft]
 provider: PROVIDER
+trials: 1
 retries: 2
-cluster: {brokers: 2, controllers: 1, replication: 2, partitionsPerTopic: 10}
+cluster: {brokers: 2, controllers: 1, replication: 1, partitionsPerTopic: 10}
 sweep: {partitions: [10, 20, 30]}
 set: {NETWORK}
 workloads: [{kind: propagation, rate: 10/s, duration: 1s, probe: {rate: 20/s}}]
@@ -38,9 +39,9 @@ func TestResumeAfterSIGKILL(t *testing.T) {
 	}
 	for _, provider := range []string{"process", "docker"} {
 		t.Run(provider, func(t *testing.T) {
-			network := ""
+			network, binary := "", os.Args[0]
 			if provider == "process" && netns.Check() == nil {
-				network = "network.lossPerMille: 1"
+				network = "network.delay: 1ms"
 			}
 			if provider == "docker" {
 				if _, err := docker.Ask(t.Context()); err != nil {
@@ -49,51 +50,70 @@ func TestResumeAfterSIGKILL(t *testing.T) {
 					}
 					t.Skip("SKIPPED: ", err)
 				}
+				binary = staticKbench(t)
 			}
 			dir := t.TempDir()
 			text := strings.NewReplacer("PROVIDER", provider, "NETWORK", network).Replace(killedSpec)
 			if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			pid := killInSecondCell(t, dir)
-			said := resumeRun(t, dir)
+			pid := killInSecondCell(t, binary, dir)
+			said := resumeRun(t, binary, dir)
 			checkResumedRun(t, filepath.Join(dir, "out", "latest"), said)
 			checkNothingLeft(t, dir, pid)
 		})
 	}
 }
 
-func resumeCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+// staticKbench builds kbench as `make build` does: a test binary may load libc,
+// and an image of nothing but it could not run it.
+func staticKbench(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "kbench")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build kbench: %v\n%s", err, said)
+	}
+	return out
+}
+
+func resumeCommand(ctx context.Context, binary, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asKbench+"=1")
 	return cmd
 }
 
 // killInSecondCell gives the pid of the kbench that was killed.
-func killInSecondCell(t *testing.T, dir string) int {
+func killInSecondCell(t *testing.T, binary, dir string) int {
 	t.Helper()
-	cmd := resumeCommand(t.Context(), dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data")
+	cmd := resumeCommand(t.Context(), binary, dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data")
 	stderr := &watched{want: "cell 2/3 kraft 20 partitions: propagation", found: make(chan struct{})}
 	cmd.Stderr = stderr
+	cmd.WaitDelay = 10 * time.Second // nothing that outlives kbench may hold Wait by its stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
 	select {
 	case <-stderr.found:
+	case err := <-exited:
+		t.Fatalf("kbench ended before its second cell, %v:\n%s", err, stderr)
 	case <-time.After(3 * time.Minute):
 		t.Errorf("no second cell:\n%s", stderr)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait()
+	<-exited
 	if t.Failed() {
 		t.FailNow()
 	}
 	return cmd.Process.Pid
 }
 
-func resumeRun(t *testing.T, dir string) string {
+func resumeRun(t *testing.T, binary, dir string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -105,13 +125,13 @@ func resumeRun(t *testing.T, dir string) string {
 		{"kept", 0, []string{"clean", "--out", "out", "--data-dir", "data"}}, // and so the run can go on
 		{"leave out --trials, spec.yaml", 2, []string{"run", "spec.yaml", "--trials", "3", "--resume", "out"}},
 	} {
-		cmd := resumeCommand(ctx, dir, c.args...)
+		cmd := resumeCommand(ctx, binary, dir, c.args...)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != c.code || !bytes.Contains(out, []byte(c.says)) {
 			t.Errorf("kbench %v: exit %d, want %d with %q:\n%s", c.args, cmd.ProcessState.ExitCode(), c.code, c.says, out)
 		}
 	}
-	cmd := resumeCommand(ctx, dir, "run", "--resume", "out")
+	cmd := resumeCommand(ctx, binary, dir, "run", "--resume", "out")
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
 	if err != nil {
