@@ -1,25 +1,35 @@
 package zkcluster
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"kbench/internal/checker"
 	"kbench/kafka"
+	"kbench/zkcontroller/machine"
 )
 
-// TestRestWaitsForAnswers asks for a deletion whose answer never comes: what the
-// cluster holds may not be judged before the client has given up, for until then
-// the history does not know of the deletion.
-func TestRestWaitsForAnswers(t *testing.T) {
+// restful runs a world for a while and lets it come to rest.
+func restful(t *testing.T) *world {
+	t.Helper()
 	w := newWorld(Options{Seed: 1})
-	defer w.end()
+	t.Cleanup(w.end)
 	for range 500 {
 		w.step()
 	}
 	w.settle()
 	if w.judge.violation != nil || w.missing() != nil {
-		t.Fatalf("not at rest before the deletion: %v, %v", w.judge.violation, w.missing())
+		t.Fatalf("not at rest: %v, %v", w.judge.violation, w.missing())
 	}
+	return w
+}
+
+// TestRestWaitsForAnswers asks for a deletion whose answer never comes: what the
+// cluster holds may not be judged before the client has given up, for until then
+// the history does not know of the deletion.
+func TestRestWaitsForAnswers(t *testing.T) {
+	w := restful(t)
 	made := &topic{name: "made", there: true}
 	w.admin.topics[made.name] = made
 	w.admin.record(checker.Operation{Kind: checker.CreateTopic, Topic: made.name, Partitions: 1, Outcome: checker.Acknowledged})
@@ -39,4 +49,44 @@ func TestRestWaitsForAnswers(t *testing.T) {
 	if w.judge.acknowledged(); w.judge.violation != nil {
 		t.Fatalf("the topic counts as lost: %v", w.judge.violation)
 	}
+}
+
+// TestRestWithReplicaOfEarlierTopic lets a follower have a replica of an earlier
+// topic instead of its own, for which the leader cannot take it into the ISR:
+// that may be only where a reassignment had moved the earlier one away.
+func TestRestWithReplicaOfEarlierTopic(t *testing.T) {
+	w := restful(t)
+	tp, id := follower(t, w)
+	earlier := kafka.UUID{1}
+	w.hosts[id].broker.roles[tp] = &role{topicID: earlier}
+	n := w.server.tree.nodes[statePath(tp)]
+	s := n.data.(machine.LeaderISR)
+	s.ISR = slices.DeleteFunc(slices.Clone(s.ISR), func(r kafka.BrokerID) bool { return r == id })
+	n.data = s
+	w.hosts[s.Leader].broker.roles[tp].state.ISR = s.ISR
+	for _, look := range []func(*candidate) *checker.Broken{w.partitions, w.roles} {
+		if look(nil) == nil {
+			t.Error("a replica is not what it should be, and nothing is missing")
+		}
+	}
+	w.judge.moved[replicaOf{earlier, tp.Partition, id}] = true
+	for _, look := range []func(*candidate) *checker.Broken{w.partitions, w.roles} {
+		if m := look(nil); m != nil {
+			t.Errorf("with a replica that was moved away: %v", m)
+		}
+	}
+}
+
+// follower is a replica that does not lead.
+func follower(t *testing.T, w *world) (kafka.TopicPartition, kafka.BrokerID) {
+	t.Helper()
+	for _, h := range w.hosts[1 : w.p.brokers+1] {
+		for _, tp := range slices.SortedFunc(maps.Keys(h.broker.roles), comparePartitions) {
+			if h.broker.roles[tp].state.Leader != h.id {
+				return tp, h.id
+			}
+		}
+	}
+	t.Fatal("no partition has a follower")
+	return kafka.TopicPartition{}, 0
 }
