@@ -18,7 +18,7 @@ func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := resumeCommand(ctx, dir, "run", "--targets", "kraft", "--provider", "process", "--partitions", "10", "--workloads", "propagation",
+	cmd := runKbench(ctx, os.Args[0], dir, "run", "--targets", "kraft", "--provider", "process", "--partitions", "10", "--workloads", "propagation",
 		"--set", "workloads.propagation.duration=1s", "--profile", "--out", "out", "--data-dir", "data")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -78,7 +78,7 @@ func staticKbench(t *testing.T) string {
 	return out
 }
 
-func resumeCommand(ctx context.Context, binary, dir string, args ...string) *exec.Cmd {
+func runKbench(ctx context.Context, binary, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asKbench+"=1")
 	return cmd
@@ -87,7 +87,7 @@ func resumeCommand(ctx context.Context, binary, dir string, args ...string) *exe
 // killInSecondCell gives the pid of the kbench that was killed.
 func killInSecondCell(t *testing.T, binary, dir string) int {
 	t.Helper()
-	cmd := resumeCommand(t.Context(), binary, dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data")
+	cmd := runKbench(t.Context(), binary, dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data")
 	stderr := &watched{want: "cell 2/3 kraft 20 partitions: propagation", found: make(chan struct{})}
 	cmd.Stderr = stderr
 	cmd.WaitDelay = 10 * time.Second // nothing that outlives kbench may hold Wait by its stderr
@@ -125,13 +125,13 @@ func resumeRun(t *testing.T, binary, dir string) string {
 		{"kept", 0, []string{"clean", "--out", "out", "--data-dir", "data"}}, // and so the run can go on
 		{"leave out --trials, spec.yaml", 2, []string{"run", "spec.yaml", "--trials", "3", "--resume", "out"}},
 	} {
-		cmd := resumeCommand(ctx, binary, dir, c.args...)
+		cmd := runKbench(ctx, binary, dir, c.args...)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != c.code || !bytes.Contains(out, []byte(c.says)) {
 			t.Errorf("kbench %v: exit %d, want %d with %q:\n%s", c.args, cmd.ProcessState.ExitCode(), c.code, c.says, out)
 		}
 	}
-	cmd := resumeCommand(ctx, binary, dir, "run", "--resume", "out")
+	cmd := runKbench(ctx, binary, dir, "run", "--resume", "out")
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
 	if err != nil {
