@@ -75,7 +75,9 @@ func (m *Machine) electable(p *partition, unclean bool) (kafka.ErrorCode, string
 	return kafka.None, ""
 }
 
-// preferredElection obeys /admin/preferred_replica_election and removes it.
+// preferredElection obeys /admin/preferred_replica_election and removes it. Then
+// it looks again, as Kafka does: that arms the watch for the next one, and takes
+// up one that somebody made before the watch was armed.
 func (m *Machine) preferredElection(f *flow) error {
 	b := &ReadPreferred{}
 	if err := f.do(b); err != nil || !b.Found {
@@ -95,7 +97,8 @@ func (m *Machine) preferredElection(f *flow) error {
 	if err := f.do(&RemovePreferred{}); err != nil {
 		return err
 	}
-	return f.do(&ReadPreferred{}) // arms the watch for the next one
+	m.emit(&Queue{Event: PreferredElection{}})
+	return nil
 }
 
 // rebalance moves leaders back to preferred replicas, on brokers that lead too

@@ -22,6 +22,7 @@ type model struct {
 	configs        map[string]map[string]string
 	deletions      map[string]bool
 	preferred      []kafka.TopicPartition
+	preferredNext  []kafka.TopicPartition // of a tool that waits for the znode to go
 	notes          map[Notes][]note
 	noted          int
 	changes        []string // entity paths under /config/changes
@@ -260,7 +261,8 @@ func (s *model) run(b Batch) (desc string, err error) {
 		b.Found, b.Partitions = s.preferred != nil, s.preferred
 		return fmt.Sprintf("read preferred: %s", few(b.Partitions)), nil
 	case *RemovePreferred:
-		s.preferred = nil
+		s.preferred, s.preferredNext = s.preferredNext, nil
+		delete(s.watched, "preferred") // spent on the removal, which is no news
 		return "remove preferred", fenced()
 	case *ReadReassign:
 		s.watched["reassign"] = true

@@ -403,7 +403,7 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 	case "elect-leaders":
 		s.step(ElectLeaders{Call: s.next(), Unclean: d.HasArg("unclean"), All: d.HasArg("all"), Partitions: parts(arg(d, "partitions"))})
 	case "preferred-znode":
-		s.zk.preferred = parts(arg(d, "partitions"))
+		s.zk.preferred, s.zk.preferredNext = parts(arg(d, "partitions")), parts(arg(d, "next"))
 		s.zk.fire("preferred", PreferredElection{})
 		s.drain()
 	case "reassign": // t-0 1,2,3 on each line, or t-0 cancel
