@@ -77,6 +77,37 @@ func TestRestWithReplicaOfEarlierTopic(t *testing.T) {
 	}
 }
 
+// TestRestWithLeaderOfEarlierTopic lets the broker that should lead have a replica
+// of an earlier topic instead, so that nobody asks for a follower to come back
+// into the ISR.
+func TestRestWithLeaderOfEarlierTopic(t *testing.T) {
+	w := restful(t)
+	tp, id := follower(t, w)
+	earlier := kafka.UUID{1}
+	n := w.server.tree.nodes[statePath(tp)]
+	s := n.data.(machine.LeaderISR)
+	leader := s.Leader
+	s.ISR = slices.DeleteFunc(slices.Clone(s.ISR), func(r kafka.BrokerID) bool { return r == id })
+	n.data = s
+	w.hosts[leader].broker.roles[tp] = &role{topicID: earlier}
+	for _, look := range []func(*candidate) *checker.Broken{w.partitions, w.roles} {
+		if look(nil) == nil {
+			t.Error("a leader is not what it should be, and nothing is missing")
+		}
+	}
+	w.judge.moved[replicaOf{earlier, tp.Partition, leader}] = true
+	for _, look := range []func(*candidate) *checker.Broken{w.partitions, w.roles} {
+		if m := look(nil); m != nil {
+			t.Errorf("with a leader's replica that was moved away: %v", m)
+		}
+	}
+	s.ISR = append(s.ISR, kafka.BrokerID(w.p.brokers+1))
+	n.data = s
+	if w.partitions(nil) == nil {
+		t.Error("a broker without a replica is in the ISR, and nothing is missing")
+	}
+}
+
 // follower is a replica that does not lead.
 func follower(t *testing.T, w *world) (kafka.TopicPartition, kafka.BrokerID) {
 	t.Helper()
