@@ -120,8 +120,13 @@ func (a *Authorizer) AllowsAny(principal, host string, op Operation, kind Resour
 	return allowed
 }
 
-// deniedWholly reports whether a denial covers all that b grants.
+// deniedWholly reports whether a denial covers all that b grants. Of what the
+// wildcard grants no prefix covers all, not even the prefix "*", and the
+// wildcard's own denial is the caller's to see.
 func (a *Authorizer) deniedWholly(b Binding, principal, host string, op Operation) bool {
+	if b.PatternType == Literal && b.ResourceName == wildcard {
+		return false
+	}
 	for d := range a.actingOn(b.ResourceType, b.ResourceName) {
 		if d.Permission != Deny || d.Operation != All && d.Operation != op || !d.concerns(principal, host) {
 			continue
