@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"fmt"
-	"strings"
-)
+import "kbench/internal/sim/seeded"
 
 // Coverage counts what a run, or many, went through: a simulation that proves
 // nothing shows it here.
@@ -37,91 +34,63 @@ type Coverage struct {
 }
 
 // rows names every counter once.
-func (c *Coverage) rows() []struct {
-	name string
-	n    *int64
-} {
-	return []struct {
-		name string
-		n    *int64
-	}{
-		{"seeds", &c.Seeds},
-		{"events", &c.Events},
-		{"elections", &c.Elections},
-		{"candidacies", &c.Candidacies},
-		{"pre-votes", &c.PreVotes},
-		{"commits", &c.Commits},
-		{"appends", &c.Appends},
-		{"refused appends", &c.Refused},
-		{"truncations", &c.Truncations},
-		{"records truncated", &c.RecordsTruncated},
-		{"crashes", &c.Crashes},
-		{"crashes within a step", &c.MidStepCrashes},
-		{"unsynced records lost", &c.RecordsLost},
-		{"partitions", &c.Partitions},
-		{"pauses", &c.Pauses},
-		{"messages lost", &c.Lost},
-		{"messages duplicated", &c.Duplicated},
-		{"resignations", &c.Resignations},
-		{"shutdowns", &c.Shutdowns},
-		{"snapshots taken", &c.Snapshots},
-		{"snapshots installed", &c.Installs},
-		{"slow disks", &c.SlowDisks},
-		{"empty fetch answers", &c.ParkedExpired},
-		{"disk errors", &c.DiskErrors},
-		{"skewed clocks", &c.Skewed},
-		{"voter changes", &c.VoterChanges},
-		{"voter changes refused", &c.VotersRefused},
-		{"leaders removed", &c.SelfRemovals},
-		{"stuck by a removal", &c.Stuck},
-		{"claims", &c.Claims},
-		{"renounced", &c.Renounced},
-		{"broker registrations", &c.Registrations},
-		{"brokers fenced", &c.Fenced},
-		{"brokers unfenced", &c.Unfenced},
-		{"shutdowns granted", &c.Granted},
-		{"directories lost", &c.DirectoriesLost},
-		{"topics created", &c.Topics},
-		{"ISRs changed", &c.ISRChanges},
-		{"partition leaders", &c.LeadersElected},
-		{"unclean leaders", &c.Unclean},
-		{"snapshots loaded", &c.Loads},
+func (c *Coverage) rows() seeded.Tally {
+	return seeded.Tally{
+		{Name: "seeds", N: &c.Seeds},
+		{Name: "events", N: &c.Events},
+		{Name: "elections", N: &c.Elections},
+		{Name: "candidacies", N: &c.Candidacies},
+		{Name: "pre-votes", N: &c.PreVotes},
+		{Name: "commits", N: &c.Commits},
+		{Name: "appends", N: &c.Appends},
+		{Name: "refused appends", N: &c.Refused},
+		{Name: "truncations", N: &c.Truncations},
+		{Name: "records truncated", N: &c.RecordsTruncated},
+		{Name: "crashes", N: &c.Crashes},
+		{Name: "crashes within a step", N: &c.MidStepCrashes},
+		{Name: "unsynced records lost", N: &c.RecordsLost},
+		{Name: "partitions", N: &c.Partitions},
+		{Name: "pauses", N: &c.Pauses},
+		{Name: "messages lost", N: &c.Lost},
+		{Name: "messages duplicated", N: &c.Duplicated},
+		{Name: "resignations", N: &c.Resignations},
+		{Name: "shutdowns", N: &c.Shutdowns},
+		{Name: "snapshots taken", N: &c.Snapshots},
+		{Name: "snapshots installed", N: &c.Installs},
+		{Name: "slow disks", N: &c.SlowDisks},
+		{Name: "empty fetch answers", N: &c.ParkedExpired},
+		{Name: "disk errors", N: &c.DiskErrors},
+		{Name: "skewed clocks", N: &c.Skewed},
+		{Name: "voter changes", N: &c.VoterChanges},
+		{Name: "voter changes refused", N: &c.VotersRefused},
+		{Name: "leaders removed", N: &c.SelfRemovals},
+		{Name: "stuck by a removal", N: &c.Stuck},
+		{Name: "claims", N: &c.Claims},
+		{Name: "renounced", N: &c.Renounced},
+		{Name: "broker registrations", N: &c.Registrations},
+		{Name: "brokers fenced", N: &c.Fenced},
+		{Name: "brokers unfenced", N: &c.Unfenced},
+		{Name: "shutdowns granted", N: &c.Granted},
+		{Name: "directories lost", N: &c.DirectoriesLost},
+		{Name: "topics created", N: &c.Topics},
+		{Name: "ISRs changed", N: &c.ISRChanges},
+		{Name: "partition leaders", N: &c.LeadersElected},
+		{Name: "unclean leaders", N: &c.Unclean},
+		{Name: "snapshots loaded", N: &c.Loads},
 	}
 }
 
 // Add adds o to c.
-func (c *Coverage) Add(o Coverage) {
-	from := o.rows()
-	for i, r := range c.rows() {
-		*r.n += *from[i].n
-	}
-}
+func (c *Coverage) Add(o Coverage) { c.rows().Add(o.rows()) }
 
 // Below lists the counters of c that are below those of floor.
-func (c Coverage) Below(floor Coverage) []string {
-	var low []string
-	want := floor.rows()
-	for i, r := range c.rows() {
-		if *r.n < *want[i].n {
-			low = append(low, fmt.Sprintf("%s: %d, floor %d", r.name, *r.n, *want[i].n))
-		}
-	}
-	return low
-}
+func (c Coverage) Below(floor Coverage) []string { return c.rows().Below(floor.rows()) }
 
 // PerSeed gives a floor for n seeds out of one that is stated for 1,000.
 func (c Coverage) PerSeed(n int64) Coverage {
-	for _, r := range c.rows() {
-		*r.n = *r.n * n / 1000
-	}
+	c.rows().Scale(n)
 	return c
 }
 
 // String is a table, one counter a line.
-func (c Coverage) String() string {
-	var b strings.Builder
-	for _, r := range c.rows() {
-		fmt.Fprintf(&b, "%-22s %12d\n", r.name, *r.n)
-	}
-	return b.String()
-}
+func (c Coverage) String() string { return c.rows().String() }

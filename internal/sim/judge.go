@@ -108,7 +108,7 @@ func (j *judge) role(n *node, r *raft.Role) {
 	was := s.role
 	s.role = *r
 	j.w.trace.note("node %d is %v of epoch %d, leader %d", n.id, r.State, r.Epoch, r.LeaderID)
-	j.w.trace.add(uint64(r.State), uint64(r.Epoch), uint64(r.LeaderID))
+	j.w.trace.Add(uint64(r.State), uint64(r.Epoch), uint64(r.LeaderID))
 	if was.State == raft.Leader && r.State == raft.Resigned && r.Observer {
 		j.w.cov.SelfRemovals++
 		s.removed = true

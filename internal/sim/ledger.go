@@ -103,7 +103,7 @@ func (j *judge) applied(c *controller) {
 		return
 	}
 	digest := image.Digest()
-	j.w.trace.add(uint64(c.next), digest)
+	j.w.trace.Add(uint64(c.next), digest)
 	if want, ok := l.digests[c.next]; ok {
 		if want != digest {
 			invariant := "K11"

@@ -234,7 +234,7 @@ func (n *node) step(in raft.Input) {
 		case 1:
 			if fx.Persist != nil {
 				n.disk.state = *fx.Persist
-				n.w.trace.add(uint64(fx.Persist.LeaderEpoch), uint64(fx.Persist.LeaderID), uint64(fx.Persist.VotedKey.ID))
+				n.w.trace.Add(uint64(fx.Persist.LeaderEpoch), uint64(fx.Persist.LeaderID), uint64(fx.Persist.VotedKey.ID))
 			}
 		case 2:
 			n.w.judge.role(n, fx.Role) // durable now, and the log is still as it was elected with
@@ -247,7 +247,7 @@ func (n *node) step(in raft.Input) {
 			if fx.HighWatermark != kafka.NoOffset {
 				n.w.judge.highWatermark(n, fx.HighWatermark)
 				n.hw = fx.HighWatermark
-				n.w.trace.add(uint64(n.hw))
+				n.w.trace.Add(uint64(n.hw))
 			}
 		case 4:
 			for _, s := range fx.Send {
@@ -282,7 +282,7 @@ func (n *node) changeLog(ops []raft.LogOp) {
 		case raft.LogTruncate:
 			n.w.judge.truncates(n, op.To)
 			n.w.trace.note("node %d truncates to %d", n.id, op.To)
-			n.w.trace.add(uint64(op.To))
+			n.w.trace.Add(uint64(op.To))
 			if n.w.judge.violation != nil {
 				return
 			}

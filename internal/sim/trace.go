@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/sim/seeded"
 	"kbench/kafka"
 	"kbench/kraftcontroller/raft"
 )
@@ -13,33 +14,17 @@ import (
 // trace is what happened in a run: a running hash of all of it, and the text of
 // it for those who ask.
 type trace struct {
-	hash uint64
-	log  func(line string)
-}
-
-const (
-	fnvOffset = 14695981039346656037
-	fnvPrime  = 1099511628211
-)
-
-func (t *trace) add(xs ...uint64) {
-	h := t.hash
-	for _, x := range xs {
-		// One multiplication per word and a fold of the high half: enough to
-		// tell two traces apart.
-		h = (h ^ x) * fnvPrime
-		h ^= h >> 32
-	}
-	t.hash = h
+	seeded.Hash
+	log func(line string)
 }
 
 func (t *trace) event(now time.Duration, e event) {
-	t.add(uint64(now), uint64(e.kind), uint64(e.node), uint64(e.peer), e.id)
+	t.Add(uint64(now), uint64(e.kind), uint64(e.node), uint64(e.peer), e.id)
 	if e.msg != nil {
 		t.message(e.msg)
 	}
 	if e.ask != nil {
-		t.add(uint64(e.ask.Key()))
+		t.Add(uint64(e.ask.Key()))
 	}
 	if t.log == nil {
 		return
@@ -72,28 +57,28 @@ func (t *trace) note(format string, a ...any) {
 func (t *trace) message(m raft.Message) {
 	switch m := m.(type) {
 	case raft.VoteRequest:
-		t.add(1, uint64(m.Epoch), uint64(m.LastEpoch), uint64(m.LastOffset), bit(m.PreVote))
+		t.Add(1, uint64(m.Epoch), uint64(m.LastEpoch), uint64(m.LastOffset), bit(m.PreVote))
 	case raft.VoteResponse:
-		t.add(2, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch), bit(m.Granted))
+		t.Add(2, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch), bit(m.Granted))
 	case raft.BeginQuorumEpochRequest:
-		t.add(3, uint64(m.LeaderEpoch))
+		t.Add(3, uint64(m.LeaderEpoch))
 	case raft.BeginQuorumEpochResponse:
-		t.add(4, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch))
+		t.Add(4, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch))
 	case raft.EndQuorumEpochRequest:
-		t.add(5, uint64(m.LeaderEpoch), uint64(len(m.PreferredSuccessors)))
+		t.Add(5, uint64(m.LeaderEpoch), uint64(len(m.PreferredSuccessors)))
 	case raft.EndQuorumEpochResponse:
-		t.add(6, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch))
+		t.Add(6, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch))
 	case raft.FetchRequest:
-		t.add(7, uint64(m.CurrentLeaderEpoch), uint64(m.FetchOffset), uint64(m.LastFetchedEpoch), uint64(m.HighWatermark))
+		t.Add(7, uint64(m.CurrentLeaderEpoch), uint64(m.FetchOffset), uint64(m.LastFetchedEpoch), uint64(m.HighWatermark))
 	case raft.FetchResponse:
-		t.add(8, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch), uint64(m.HighWatermark), uint64(len(m.Batches)))
+		t.Add(8, uint64(m.PartitionError), uint64(m.LeaderID), uint64(m.LeaderEpoch), uint64(m.HighWatermark), uint64(len(m.Batches)))
 		if m.Diverging != nil {
-			t.add(uint64(m.Diverging.Epoch), uint64(m.Diverging.EndOffset))
+			t.Add(uint64(m.Diverging.Epoch), uint64(m.Diverging.EndOffset))
 		}
 	case raft.FetchSnapshotRequest:
-		t.add(9, uint64(m.Snapshot.EndOffset), uint64(m.Position))
+		t.Add(9, uint64(m.Snapshot.EndOffset), uint64(m.Position))
 	case raft.FetchSnapshotResponse:
-		t.add(10, uint64(m.PartitionError), uint64(m.Snapshot.EndOffset), uint64(m.Position), uint64(m.Size))
+		t.Add(10, uint64(m.PartitionError), uint64(m.Snapshot.EndOffset), uint64(m.Position), uint64(m.Size))
 	}
 }
 

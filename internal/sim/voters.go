@@ -117,7 +117,7 @@ func (w *world) changeVoters() {
 		m = raft.AddVoterRequest{Voter: v, AckWhenCommitted: w.rng.IntN(2) == 0}
 	}
 	w.trace.note("ask node %d: %T %d", n.id, m, v.ID)
-	w.trace.add(uint64(v.ID))
+	w.trace.Add(uint64(v.ID))
 	n.step(raft.Request{ID: n.lastReq, Message: m})
 }
 

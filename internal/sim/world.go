@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"kbench/internal/sim/seeded"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/raft"
@@ -15,8 +16,7 @@ type world struct {
 	rng   *rand.Rand
 	p     profile
 	now   time.Duration
-	seq   uint64
-	queue queue
+	queue seeded.Queue[event]
 	net   network
 	nodes []*node
 	judge judge
@@ -43,11 +43,11 @@ func Run(opt Options) Result {
 		w.settle()
 	}
 	w.cov.Seeds = 1
-	return Result{Violation: w.judge.violation, Trace: w.trace.hash, Coverage: w.cov}
+	return Result{Violation: w.judge.violation, Trace: uint64(w.trace.Hash), Coverage: w.cov}
 }
 
 func newWorld(opt Options) *world {
-	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x6b62656e6368)), trace: trace{hash: fnvOffset, log: opt.Log}, taken: map[raft.SnapshotID]quorum{}}
+	w := &world{opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x6b62656e6368)), trace: trace{Hash: seeded.NewHash, log: opt.Log}, taken: map[raft.SnapshotID]quorum{}}
 	w.p = newProfile(w.rng)
 	if opt.Metadata {
 		w.p.withMetadata(w.rng)
@@ -71,15 +71,13 @@ func newWorld(opt Options) *world {
 
 // after makes e happen d from now.
 func (w *world) after(d time.Duration, e event) {
-	w.seq++
-	e.at, e.seq = w.now+d, w.seq
-	w.queue.push(e)
+	w.queue.Push(w.now+d, e)
 }
 
 // step lets the next thing happen: an event of the queue, or the deadline of a
 // node.
 func (w *world) step() {
-	at, ok := w.queue.next()
+	at, ok := w.queue.Next()
 	tick := -1
 	for i, n := range w.nodes {
 		if due := n.due(); n.up && !n.paused && due < raft.Never {
@@ -98,7 +96,7 @@ func (w *world) step() {
 	if tick >= 0 {
 		e = event{kind: evTick, node: tick, boot: w.nodes[tick].boot}
 	} else {
-		e = w.queue.pop()
+		e = w.queue.Pop().What
 	}
 	w.trace.event(w.now, e)
 	w.happen(e)

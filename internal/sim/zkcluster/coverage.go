@@ -1,9 +1,6 @@
 package zkcluster
 
-import (
-	"fmt"
-	"strings"
-)
+import "kbench/internal/sim/seeded"
 
 // Coverage counts what a run, or many, went through: a simulation that proves
 // nothing shows it here.
@@ -23,92 +20,64 @@ type Coverage struct {
 }
 
 // rows names every counter once.
-func (c *Coverage) rows() []struct {
-	name string
-	n    *int64
-} {
-	return []struct {
-		name string
-		n    *int64
-	}{
-		{"seeds", &c.Seeds},
-		{"events", &c.Events},
-		{"elections won", &c.Elections},
-		{"elections with lost reply", &c.LostElections},
-		{"failovers", &c.Failovers},
-		{"controllers that gave up", &c.GiveUps},
-		{"session expiries", &c.Expiries},
-		{"expiries in a multi", &c.ExpiriesMidMulti},
-		{"disconnects", &c.Disconnects},
-		{"reconnects", &c.Reconnects},
-		{"watch events", &c.Watches},
-		{"lost replies of writes", &c.LostReplies},
-		{"fenced multis refused", &c.Fenced},
-		{"zombies stopped by it", &c.ZombieWrites},
-		{"zombie requests refused", &c.ZombieRequests},
-		{"stale broker epochs", &c.StaleBrokerEpochs},
-		{"stale leader epochs", &c.StaleStates},
-		{"requests lost", &c.RequestsLost},
-		{"answers lost", &c.AnswersLost},
-		{"crashes", &c.Crashes},
-		{"quick restarts", &c.Bounces},
-		{"freezes", &c.Freezes},
-		{"network partitions", &c.Partitions},
-		{"cuts from ZooKeeper", &c.Cuts},
-		{"controllers deposed", &c.Deposed},
-		{"controlled shutdowns", &c.ShutdownsGranted},
-		{"lost registrations", &c.LostRegistrations},
-		{"waits for a registration", &c.RegistrationWaits},
-		{"topics created", &c.Created},
-		{"topics deleted", &c.Deleted},
-		{"topics created again", &c.Recreated},
-		{"topics expanded", &c.Expanded},
-		{"reassignments", &c.Reassigned},
-		{"reassignments cancelled", &c.Cancelled},
-		{"leader elections asked", &c.Elected},
-		{"ISR changes", &c.ISRChanges},
-		{"ISR changes refused", &c.ISRRefused},
-		{"configurations", &c.Configured},
-		{"producer id blocks", &c.ProducerIDBlocks},
-		{"unclean leaders", &c.UncleanLeaders},
-		{"replicas deleted", &c.ReplicasDeleted},
-		{"deletions not heard of", &c.Forgotten},
+func (c *Coverage) rows() seeded.Tally {
+	return seeded.Tally{
+		{Name: "seeds", N: &c.Seeds},
+		{Name: "events", N: &c.Events},
+		{Name: "elections won", N: &c.Elections},
+		{Name: "elections with lost reply", N: &c.LostElections},
+		{Name: "failovers", N: &c.Failovers},
+		{Name: "controllers that gave up", N: &c.GiveUps},
+		{Name: "session expiries", N: &c.Expiries},
+		{Name: "expiries in a multi", N: &c.ExpiriesMidMulti},
+		{Name: "disconnects", N: &c.Disconnects},
+		{Name: "reconnects", N: &c.Reconnects},
+		{Name: "watch events", N: &c.Watches},
+		{Name: "lost replies of writes", N: &c.LostReplies},
+		{Name: "fenced multis refused", N: &c.Fenced},
+		{Name: "zombies stopped by it", N: &c.ZombieWrites},
+		{Name: "zombie requests refused", N: &c.ZombieRequests},
+		{Name: "stale broker epochs", N: &c.StaleBrokerEpochs},
+		{Name: "stale leader epochs", N: &c.StaleStates},
+		{Name: "requests lost", N: &c.RequestsLost},
+		{Name: "answers lost", N: &c.AnswersLost},
+		{Name: "crashes", N: &c.Crashes},
+		{Name: "quick restarts", N: &c.Bounces},
+		{Name: "freezes", N: &c.Freezes},
+		{Name: "network partitions", N: &c.Partitions},
+		{Name: "cuts from ZooKeeper", N: &c.Cuts},
+		{Name: "controllers deposed", N: &c.Deposed},
+		{Name: "controlled shutdowns", N: &c.ShutdownsGranted},
+		{Name: "lost registrations", N: &c.LostRegistrations},
+		{Name: "waits for a registration", N: &c.RegistrationWaits},
+		{Name: "topics created", N: &c.Created},
+		{Name: "topics deleted", N: &c.Deleted},
+		{Name: "topics created again", N: &c.Recreated},
+		{Name: "topics expanded", N: &c.Expanded},
+		{Name: "reassignments", N: &c.Reassigned},
+		{Name: "reassignments cancelled", N: &c.Cancelled},
+		{Name: "leader elections asked", N: &c.Elected},
+		{Name: "ISR changes", N: &c.ISRChanges},
+		{Name: "ISR changes refused", N: &c.ISRRefused},
+		{Name: "configurations", N: &c.Configured},
+		{Name: "producer id blocks", N: &c.ProducerIDBlocks},
+		{Name: "unclean leaders", N: &c.UncleanLeaders},
+		{Name: "replicas deleted", N: &c.ReplicasDeleted},
+		{Name: "deletions not heard of", N: &c.Forgotten},
 	}
 }
 
 // Add adds o to c.
-func (c *Coverage) Add(o Coverage) {
-	from := o.rows()
-	for i, r := range c.rows() {
-		*r.n += *from[i].n
-	}
-}
+func (c *Coverage) Add(o Coverage) { c.rows().Add(o.rows()) }
 
 // Below lists the counters of c that are below those of floor.
-func (c Coverage) Below(floor Coverage) []string {
-	var low []string
-	want := floor.rows()
-	for i, r := range c.rows() {
-		if *r.n < *want[i].n {
-			low = append(low, fmt.Sprintf("%s: %d, floor %d", r.name, *r.n, *want[i].n))
-		}
-	}
-	return low
-}
+func (c Coverage) Below(floor Coverage) []string { return c.rows().Below(floor.rows()) }
 
 // PerSeed gives a floor for n seeds out of one that is stated for 1,000.
 func (c Coverage) PerSeed(n int64) Coverage {
-	for _, r := range c.rows() {
-		*r.n = *r.n * n / 1000
-	}
+	c.rows().Scale(n)
 	return c
 }
 
 // String is a table, one counter a line.
-func (c Coverage) String() string {
-	var b strings.Builder
-	for _, r := range c.rows() {
-		fmt.Fprintf(&b, "%-26s %12d\n", r.name, *r.n)
-	}
-	return b.String()
-}
+func (c Coverage) String() string { return c.rows().String() }

@@ -189,7 +189,7 @@ func (s *server) elect(sn *session, o *op) result {
 }
 
 func (s *server) changed(path string, old, now *znode) {
-	s.w.trace.add(uint64(s.tree.zxid), uint64(len(path)))
+	s.w.trace.Add(uint64(s.tree.zxid), uint64(len(path)))
 	s.w.judge.changed(path, old, now)
 }
 

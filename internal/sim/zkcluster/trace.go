@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"kbench/internal/sim/seeded"
 	"kbench/kafka"
 	"kbench/zkcontroller/machine"
 )
@@ -12,23 +13,9 @@ import (
 // trace is what happened in a run: a running hash of all of it, and the text of
 // it for those who ask.
 type trace struct {
-	now  *time.Duration
-	hash uint64
-	log  func(line string)
-}
-
-const (
-	fnvOffset = 14695981039346656037
-	fnvPrime  = 1099511628211
-)
-
-func (t *trace) add(xs ...uint64) {
-	h := t.hash
-	for _, x := range xs {
-		h = (h ^ x) * fnvPrime
-		h ^= h >> 32
-	}
-	t.hash = h
+	seeded.Hash
+	now *time.Duration
+	log func(line string)
 }
 
 // note adds a line to the text only; what it tells is in the hash already.
@@ -40,7 +27,7 @@ func (t *trace) note(format string, a ...any) {
 
 // request adds a request as it reaches a broker.
 func (t *trace) request(b *broker, s *sender, e machine.Effect, code kafka.ErrorCode) {
-	t.add(uint64(b.id), uint64(s.epoch), uint64(code))
+	t.Add(uint64(b.id), uint64(s.epoch), uint64(code))
 	if t.log == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"kbench/internal/sim/seeded"
 	"kbench/kafka"
 	"kbench/zkcontroller/machine"
 )
@@ -14,8 +15,7 @@ type world struct {
 	rng       *rand.Rand
 	p         profile
 	now       time.Duration
-	seq       uint64
-	queue     queue
+	queue     seeded.Queue[func()]
 	ready     []*proc
 	server    *server
 	hosts     []*host // by id; 0 is the administrator's
@@ -45,7 +45,7 @@ func Run(opt Options) Result {
 	}
 	w.end()
 	w.cov.Seeds = 1
-	return Result{Violation: w.judge.violation, Trace: w.trace.hash, Coverage: w.cov}
+	return Result{Violation: w.judge.violation, Trace: uint64(w.trace.Hash), Coverage: w.cov}
 }
 
 // end stops all processes.
@@ -61,7 +61,7 @@ func (w *world) end() {
 func newWorld(opt Options) *world {
 	w := &world{
 		opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x7a6b636c7573)), cut: map[[2]kafka.BrokerID]bool{},
-		trace: trace{hash: fnvOffset, log: opt.Log},
+		trace: trace{Hash: seeded.NewHash, log: opt.Log},
 	}
 	w.trace.now = &w.now
 	w.p = newProfile(w.rng)
@@ -93,17 +93,16 @@ func newWorld(opt Options) *world {
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+d, do) }
 
 func (w *world) at(t time.Duration, do func()) {
-	w.seq++
-	w.queue.push(event{t, w.seq, do})
+	w.queue.Push(t, do)
 }
 
 // step lets the next thing happen.
 func (w *world) step() {
-	e := w.queue.pop()
+	e := w.queue.Pop()
 	w.cov.Events++
-	w.now = max(w.now, e.at)
-	w.trace.add(uint64(w.now), e.seq)
-	e.do()
+	w.now = max(w.now, e.At)
+	w.trace.Add(uint64(w.now), e.Seq)
+	e.What()
 	w.resume()
 	w.judge.afterEvent()
 }
