@@ -23,7 +23,7 @@ type movement struct {
 
 	mu      sync.Mutex
 	brokers map[kafka.BrokerID]*following
-	leaders map[kafka.TopicPartition]leaderClaim // newest known of the sample
+	leaders leaderClaims // newest known of the sample
 }
 
 // following is what one broker is still asked for.
@@ -33,22 +33,13 @@ type following struct {
 	lastNs int64    // when the last of them was seen moved
 }
 
-// leaderClaim is who leads a partition since which epoch.
-type leaderClaim struct {
-	leader kafka.BrokerID
-	epoch  kafka.LeaderEpoch
-}
-
 func newMovement(victim kafka.BrokerID, led, sample []kafka.TopicPartition, brokers []Node) *movement {
 	m := &movement{
 		victim: victim, led: make(map[kafka.TopicPartition]struct{}, len(led)),
-		brokers: map[kafka.BrokerID]*following{}, leaders: map[kafka.TopicPartition]leaderClaim{},
+		brokers: map[kafka.BrokerID]*following{}, leaders: claimsOf(sample, victim),
 	}
 	for _, tp := range led {
 		m.led[tp] = struct{}{}
-	}
-	for _, tp := range sample {
-		m.leaders[tp] = leaderClaim{leader: victim, epoch: kafka.NoEpoch}
 	}
 	for _, b := range brokers {
 		f := &following{}
@@ -80,7 +71,7 @@ func (m *movement) observe(id kafka.BrokerID, resp *kmsg.MetadataResponse, doneN
 	f := m.brokers[id]
 	moved := false
 	eachPartition(resp, func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
-		m.learn(tp, leaderClaim{kafka.BrokerID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)})
+		m.leaders.learn(tp, p)
 		if _, ok := f.left[tp]; ok && m.hasMoved(p) {
 			delete(f.left, tp)
 			f.lastNs = max(f.lastNs, doneNs)
@@ -97,13 +88,6 @@ func (m *movement) observe(id kafka.BrokerID, resp *kmsg.MetadataResponse, doneN
 
 func (m *movement) hasMoved(p *kmsg.MetadataResponseTopicPartition) bool {
 	return p.Leader >= 0 && kafka.BrokerID(p.Leader) != m.victim
-}
-
-// learn keeps the newest claim of a sampled partition.
-func (m *movement) learn(tp kafka.TopicPartition, c leaderClaim) {
-	if known, ok := m.leaders[tp]; ok && c.epoch >= known.epoch {
-		m.leaders[tp] = c
-	}
 }
 
 // leader gives who leads a sampled partition as far as any broker said.
