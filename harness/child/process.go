@@ -85,8 +85,8 @@ func (p *Process) keep(cmd *exec.Cmd, started chan<- error, exited chan struct{}
 	close(exited)
 }
 
-// Signal implements provider.Node.
-func (p *Process) Signal(_ context.Context, s provider.Signal) (int64, error) {
+// Signal implements provider.Node. Pause returns once the process stands still.
+func (p *Process) Signal(ctx context.Context, s provider.Signal) (int64, error) {
 	sig, ok := map[provider.Signal]syscall.Signal{
 		provider.Term: syscall.SIGTERM, provider.Kill: syscall.SIGKILL,
 		provider.Pause: syscall.SIGSTOP, provider.Resume: syscall.SIGCONT,
@@ -103,6 +103,11 @@ func (p *Process) Signal(_ context.Context, s provider.Signal) (int64, error) {
 	now := trace.Now()
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		return 0, fmt.Errorf("signal %s: %w", p.name, err)
+	}
+	if s == provider.Pause {
+		if err := awaitStopped(ctx, p.cmd.Process.Pid); err != nil {
+			return 0, fmt.Errorf("signal %s: %w", p.name, err)
+		}
 	}
 	return now, nil
 }

@@ -123,7 +123,9 @@ func TestPauseStopsTheProcess(t *testing.T) {
 	if _, err := n.Signal(t.Context(), provider.Pause); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "stopped", func() bool { return state() == "T" })
+	if s := state(); s != "T" {
+		t.Fatalf("it is paused and in state %s", s)
+	}
 	if _, err := n.Signal(t.Context(), provider.Resume); err != nil {
 		t.Fatal(err)
 	}
