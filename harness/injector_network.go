@@ -177,13 +177,10 @@ func (in *injector) severAll(ctx context.Context, on []subject, all []*severance
 		in.exclude(on, true)
 	}
 	sent := trace.Now()
-	var undos []func(context.Context) error
+	var undos undoings
 	heal := func(ctx context.Context) (int64, error) {
 		now := trace.Now()
-		var errs []error
-		for _, undo := range undos {
-			errs = append(errs, undo(ctx))
-		}
+		errs := []error{undos.run(ctx)}
 		for i, sev := range all {
 			if err := sev.await(ctx, netfault.Fault{}); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", on[i].proc.Name(), err))
@@ -206,6 +203,18 @@ func (in *injector) severAll(ctx context.Context, on []subject, all []*severance
 		}
 	}
 	return made{sentNs: sent, end: heal}, nil
+}
+
+// undoings take a fault back, node by node.
+type undoings []func(context.Context) error
+
+// run undoes all, whatever fails.
+func (u undoings) run(ctx context.Context) error {
+	var errs []error
+	for _, undo := range u {
+		errs = append(errs, undo(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // impair makes the network of every subject slower, or lose packets.
@@ -241,14 +250,10 @@ func (in *injector) impair(ctx context.Context, f workloads.TimedFault, on []sub
 		return made{}, fmt.Errorf("before the fault: %w", err)
 	}
 	sent := trace.Now()
-	var undos []func(context.Context) error
+	var undos undoings
 	heal := func(ctx context.Context) (int64, error) {
 		now := trace.Now()
-		var errs []error
-		for _, undo := range undos {
-			errs = append(errs, undo(ctx))
-		}
-		return now, errors.Join(append(errs, look(ctx, false))...)
+		return now, errors.Join(undos.run(ctx), look(ctx, false))
 	}
 	for _, s := range on {
 		undo, aerr := in.addNet(ctx, s.proc, fault)
