@@ -9,6 +9,7 @@ import (
 
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 	"kbench/kafka/wire"
 	"kbench/workloads"
 )
@@ -162,24 +163,12 @@ func describeQuorum(ctx context.Context, addr string) (*kmsg.DescribeQuorumRespo
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	req := kmsg.NewPtrDescribeQuorumRequest()
-	topic := kmsg.NewDescribeQuorumRequestTopic()
-	topic.Topic = kafka.MetadataTopic
-	topic.Partitions = []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
-	req.Topics = []kmsg.DescribeQuorumRequestTopic{topic}
-	resp, err := conn.Request(ctx, req)
+	resp, err := conn.Request(ctx, ask.DescribeQuorum())
 	if err != nil {
 		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
 	}
-	r := resp.(*kmsg.DescribeQuorumResponse)
-	if err := kafka.ErrorCode(r.ErrorCode).Err(); err != nil {
-		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
-	}
-	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
-		return nil, fmt.Errorf("quorum as %s sees it: not one partition in the answer", addr)
-	}
-	p := &r.Topics[0].Partitions[0]
-	if err := kafka.ErrorCode(p.ErrorCode).Err(); err != nil {
+	p, err := ask.Quorum(resp.(*kmsg.DescribeQuorumResponse))
+	if err != nil {
 		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
 	}
 	return p, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/ask"
 	"kbench/kafka/wire"
 )
 
@@ -60,16 +61,11 @@ func fetchMetadata(ctx context.Context, addr string, topics []string) (*kmsg.Met
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	req := kmsg.NewPtrMetadataRequest()
-	req.SetVersion(metadataVersion)
+	req := ask.Everything()
 	if topics != nil {
-		req.Topics = make([]kmsg.MetadataRequestTopic, 0, len(topics))
+		req = ask.Topics(topics)
 	}
-	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		req.Topics = append(req.Topics, t)
-	}
+	req.SetVersion(metadataVersion)
 	resp, err := conn.Request(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("metadata from %s: %w", addr, err)

@@ -12,6 +12,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 // maxIdlePeers bounds the connections kept for reuse to one node.
@@ -119,7 +120,7 @@ func (a *admin) askController(ctx context.Context) (string, error) {
 	var errs []error
 	for _, b := range liveBrokers(a.cluster) {
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
-		resp, err := a.send(one, b.Addr, apiMetadata, topicsRequest(nil))
+		resp, err := a.send(one, b.Addr, apiMetadata, ask.Topics(nil))
 		cancel()
 		if err != nil {
 			errs = append(errs, err)
@@ -236,24 +237,4 @@ func (a *admin) createAt(ctx context.Context, addr string, topics []newTopic, re
 		}
 	}
 	return results, ackedNs, nil
-}
-
-// topicsRequest asks for the metadata of topics by name; none asks for the
-// brokers and the controller only.
-func topicsRequest(topics []string) *kmsg.MetadataRequest {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Topics = make([]kmsg.MetadataRequestTopic, 0, len(topics))
-	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		req.Topics = append(req.Topics, t)
-	}
-	return req
-}
-
-// everythingRequest asks for the metadata of all topics.
-func everythingRequest() *kmsg.MetadataRequest {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Topics = nil
-	return req
 }

@@ -12,6 +12,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 // awaitTopics waits until every broker serves every partition of topics as has
@@ -88,7 +89,7 @@ func awaitBatch(ctx context.Context, p *peer, batch []newTopic, left func([]newT
 	for {
 		start, missing := trace.Now(), wantedPartitions(batch)
 		one, cancel := context.WithTimeout(ctx, sweepTimeout)
-		resp, err := p.request(one, apiMetadata, topicsRequest(names))
+		resp, err := p.request(one, apiMetadata, ask.Topics(names))
 		cancel()
 		if err == nil {
 			if missing = left(batch, resp.(*kmsg.MetadataResponse)); missing == 0 {

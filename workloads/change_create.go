@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 // creations creates topics of one partition. A broker serves one when it names
@@ -39,7 +40,7 @@ func (c *creations) send(ctx context.Context, topic string) error {
 }
 
 func (c *creations) question(_ Node, topics []string, told func(string, bool, int64)) question {
-	return question{apiMetadata, topicsRequest(topics), func(resp kmsg.Response, doneNs int64) {
+	return question{apiMetadata, ask.Topics(topics), func(resp kmsg.Response, doneNs int64) {
 		served := map[string]bool{}
 		eachPartition(resp.(*kmsg.MetadataResponse), func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
 			served[tp.Topic] = p.Leader >= 0

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 const (
@@ -74,7 +75,7 @@ func (c *leaderChanges) question(_ Node, subjects []string, told func(string, bo
 	for i, s := range subjects {
 		tps[i], _ = c.partition(s)
 	}
-	return question{apiMetadata, topicsRequest(topicsOf(tps)), func(resp kmsg.Response, doneNs int64) {
+	return question{apiMetadata, ask.Topics(topicsOf(tps)), func(resp kmsg.Response, doneNs int64) {
 		leaders := map[kafka.TopicPartition]kafka.BrokerID{}
 		eachPartition(resp.(*kmsg.MetadataResponse), func(tp kafka.TopicPartition, p *kmsg.MetadataResponseTopicPartition) {
 			leaders[tp] = kafka.BrokerID(p.Leader)

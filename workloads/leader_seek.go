@@ -13,6 +13,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 // What a seeking client waits for. Kafka's clients have the same settings:
@@ -199,7 +200,7 @@ func (s *seekers) once(ctx context.Context, tp kafka.TopicPartition, asked Node)
 func (s *seekers) leaderBy(ctx context.Context, tp kafka.TopicPartition, asked Node) (addr string, ok bool) {
 	one, cancel := context.WithTimeout(ctx, seekRequestTimeout)
 	defer cancel()
-	resp, err := s.admin.send(one, asked.Addr, apiMetadata, topicsRequest([]string{tp.Topic}))
+	resp, err := s.admin.send(one, asked.Addr, apiMetadata, ask.Topics([]string{tp.Topic}))
 	if err != nil {
 		s.tally.unanswered.Add(1)
 		return "", false

@@ -11,6 +11,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 const (
@@ -112,7 +113,7 @@ func startMetadataProbes(ctx context.Context, nodes []Node, rate float64, topics
 		if names == nil {
 			return question{}, false
 		}
-		return question{apiMetadata, topicsRequest(names), func(resp kmsg.Response, doneNs int64) {
+		return question{apiMetadata, ask.Topics(names), func(resp kmsg.Response, doneNs int64) {
 			observe(n.ID, resp.(*kmsg.MetadataResponse), doneNs)
 		}}, true
 	})
@@ -145,7 +146,7 @@ func (ps *probes) stop() slips {
 func sweep(ctx context.Context, p *peer) (*kmsg.MetadataResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	resp, err := p.request(ctx, apiMetadata, everythingRequest())
+	resp, err := p.request(ctx, apiMetadata, ask.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("all metadata of %s: %w", p.addr, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ask"
 )
 
 const (
@@ -146,21 +147,13 @@ func (t *trialRun) raiseOnce(ctx context.Context, addr string, _ bool) error {
 
 // voters asks the leader for the voters.
 func (t *trialRun) voters(ctx context.Context, leader string) ([]voter, error) {
-	topic := kmsg.NewDescribeQuorumRequestTopic()
-	topic.Topic = kafka.MetadataTopic
-	topic.Partitions = []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
-	req := kmsg.NewPtrDescribeQuorumRequest()
-	req.Topics = append(req.Topics, topic)
-	resp, err := t.admin.send(ctx, leader, apiDescribeQuorum, req)
+	resp, err := t.admin.send(ctx, leader, apiDescribeQuorum, ask.DescribeQuorum())
 	if err != nil {
 		return nil, fmt.Errorf("describe the quorum: %w", err)
 	}
 	r := resp.(*kmsg.DescribeQuorumResponse)
-	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
-		return nil, fmt.Errorf("describe the quorum: %w, or not one partition in the answer", kafka.ErrorCode(r.ErrorCode))
-	}
-	p := &r.Topics[0].Partitions[0]
-	if err := kafka.ErrorCode(p.ErrorCode).Err(); err != nil {
+	p, err := ask.Quorum(r)
+	if err != nil {
 		return nil, fmt.Errorf("describe the quorum: %w", err)
 	}
 	var out []voter

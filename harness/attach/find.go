@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/ask"
 	"kbench/kafka/wire"
 )
 
@@ -88,24 +89,12 @@ func findAt(ctx context.Context, addr string) (Found, error) {
 
 // votersAt asks a broker for the voters of the quorum.
 func votersAt(ctx context.Context, conn *wire.Conn) ([]kafka.BrokerID, error) {
-	req := kmsg.NewPtrDescribeQuorumRequest()
-	topic := kmsg.NewDescribeQuorumRequestTopic()
-	topic.Topic = kafka.MetadataTopic
-	topic.Partitions = []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
-	req.Topics = []kmsg.DescribeQuorumRequestTopic{topic}
-	resp, err := conn.Request(ctx, req)
+	resp, err := conn.Request(ctx, ask.DescribeQuorum())
 	if err != nil {
 		return nil, fmt.Errorf("ask for the quorum: %w", err)
 	}
-	r := resp.(*kmsg.DescribeQuorumResponse)
-	if err := kafka.ErrorCode(r.ErrorCode).Err(); err != nil {
-		return nil, fmt.Errorf("ask for the quorum: %w", err)
-	}
-	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
-		return nil, errors.New("ask for the quorum: not one partition in the answer")
-	}
-	p := r.Topics[0].Partitions[0]
-	if err := kafka.ErrorCode(p.ErrorCode).Err(); err != nil {
+	p, err := ask.Quorum(resp.(*kmsg.DescribeQuorumResponse))
+	if err != nil {
 		return nil, fmt.Errorf("ask for the quorum: %w", err)
 	}
 	var out []kafka.BrokerID
@@ -122,16 +111,11 @@ func dial(ctx context.Context, addr string) (*wire.Conn, error) {
 
 // metadata asks for topics; nil asks for all.
 func metadata(ctx context.Context, conn *wire.Conn, topics []string) (*kmsg.MetadataResponse, error) {
-	req := kmsg.NewPtrMetadataRequest()
-	req.SetVersion(metadataVersion)
+	req := ask.Everything()
 	if topics != nil {
-		req.Topics = []kmsg.MetadataRequestTopic{}
+		req = ask.Topics(topics)
 	}
-	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		req.Topics = append(req.Topics, t)
-	}
+	req.SetVersion(metadataVersion)
 	resp, err := conn.Request(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("ask for metadata: %w", err)

@@ -94,7 +94,7 @@ func few(names []string) string {
 
 // list gives the topics that match, sorted.
 func list(ctx context.Context, bootstrap []string, match func(string) bool) ([]string, error) {
-	m, err := ask(ctx, bootstrap, func(ctx context.Context, addr string) (*kmsg.MetadataResponse, error) {
+	m, err := anyOf(ctx, bootstrap, func(ctx context.Context, addr string) (*kmsg.MetadataResponse, error) {
 		conn, err := dial(ctx, addr)
 		if err != nil {
 			return nil, err
@@ -115,8 +115,8 @@ func list(ctx context.Context, bootstrap []string, match func(string) bool) ([]s
 	return out, nil
 }
 
-// ask puts a question to the brokers in turn until one answers.
-func ask[T any](ctx context.Context, bootstrap []string, question func(ctx context.Context, addr string) (T, error)) (answer T, err error) {
+// anyOf puts a question to the brokers in turn until one answers.
+func anyOf[T any](ctx context.Context, bootstrap []string, question func(ctx context.Context, addr string) (T, error)) (answer T, err error) {
 	var errs []error
 	for _, addr := range bootstrap {
 		one, cancel := context.WithTimeout(ctx, askTimeout)
@@ -133,7 +133,7 @@ func ask[T any](ctx context.Context, bootstrap []string, question func(ctx conte
 // deleteAll asks the controller, or in KRaft any broker that stands for it, to
 // remove topics. A topic that is gone already is no error.
 func deleteAll(ctx context.Context, bootstrap, topics []string) error {
-	addr, err := ask(ctx, bootstrap, controllerAddr)
+	addr, err := anyOf(ctx, bootstrap, controllerAddr)
 	if err != nil {
 		return fmt.Errorf("find the controller: %w", err)
 	}
