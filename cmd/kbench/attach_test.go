@@ -22,7 +22,7 @@ import (
 // brokers run by hand, with a topic of somebody else.
 type strangers struct {
 	dir       string
-	ports     []int
+	ports     []uint16
 	bootstrap string
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kbench/harness/process"
 )
 
 // TestPortInUse: a node that cannot have its address is bad input and
@@ -49,16 +51,11 @@ func TestPortInUse(t *testing.T) {
 }
 
 // freePorts gives ports that nobody listens on at the moment.
-func freePorts(t *testing.T, n int) []int {
+func freePorts(t *testing.T, n int) []uint16 {
 	t.Helper()
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	ports, err := process.FreePorts("127.0.0.1", n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return ports
 }

@@ -14,6 +14,20 @@ const (
 	portHigh = 32_000
 )
 
+// FreePorts finds n ports on host that nobody listens on, for servers that start
+// soon.
+func FreePorts(host string, n int) ([]uint16, error) {
+	taken, out := map[uint16]bool{}, make([]uint16, 0, n)
+	for range n {
+		port, err := freePort(host, taken)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, port)
+	}
+	return out, nil
+}
+
 // freePort finds a port on host that nobody listens on and that is not taken
 // already, trying at most 2,000 times.
 func freePort(host string, taken map[uint16]bool) (uint16, error) {

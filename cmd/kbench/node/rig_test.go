@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 
+	hostports "kbench/harness/process"
 	"kbench/internal/authority"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka/wire"
@@ -73,14 +73,9 @@ func (r *rig) tls() nodeconfig.TLS { return r.issue(r.ca, "node", "node", time.T
 // ports gives free ports.
 func ports(t *testing.T, n int) []uint16 {
 	t.Helper()
-	var out []uint16
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		out = append(out, uint16(l.Addr().(*net.TCPAddr).Port))
+	out, err := hostports.FreePorts("127.0.0.1", n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
