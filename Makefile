@@ -24,10 +24,8 @@ build: ## make bin/kbench, a static binary
 run: build ## run the built-in comparison, zk against kraft; RUNFLAGS adds flags
 	bin/kbench run $(RUNFLAGS)
 
-# A test that fails is run once more and named: nodes listen on ports that were
-# free when a test chose them, and another program may have been faster.
 test: ## run every test; what needs Docker, Java or ZooKeeper says what it skipped
-	$(GOTESTSUM) --format pkgname --rerun-fails=2 --rerun-fails-max-failures=8 --packages=./... -- -timeout 20m
+	$(GOTESTSUM) --format pkgname -- -timeout 20m ./...
 
 race: ## run every test under the race detector
 	$(GO) test -race -short -timeout 20m ./...
