@@ -216,6 +216,10 @@ func (b *testBroker) leaderAndISR(ctx context.Context, r *wire.Request) (kmsg.Re
 	}
 	b.seen(req.ControllerID, req.ControllerEpoch)
 	n := 0
+	for _, p := range req.PartitionStates { // not grouped by topic before version 2
+		b.roles[kafka.TopicPartition{Topic: p.Topic, Partition: p.Partition}] = p
+		n++
+	}
 	for _, t := range req.TopicStates {
 		b.names[t.TopicID] = t.Topic
 		for _, p := range t.PartitionStates {

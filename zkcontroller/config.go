@@ -125,9 +125,6 @@ func (c *Config) setDefaults() error {
 	if c.MaxReplyBytes == 0 {
 		c.MaxReplyBytes = zk.DefaultMaxReplyBytes
 	}
-	if !c.Protocol.BrokerEpochs() {
-		c.NoBrokerEpochs = true
-	}
 	if c.Listener == "" {
 		c.Listener = "PLAINTEXT"
 	}

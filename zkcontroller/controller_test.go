@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	gozk "github.com/go-zookeeper/zk"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/ibp"
 	"kbench/zkcontroller/zk"
 )
 
@@ -382,6 +384,50 @@ func TestSlowBrokerIsResynchronised(t *testing.T) {
 	b.mu.Unlock()
 	c.converged("t", 0, 1, 1, 2)
 	c.eventually("2 is told its role", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.roles) == 1 })
+}
+
+// A broker that registers anew between two looks is told its replicas again,
+// also where the protocol is too old for requests to carry broker epochs.
+func TestBouncedBrokerOfOldProtocol(t *testing.T) {
+	c := newCluster(t)
+	old, err := ibp.Parse("0.10.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.start(1, true, func(cfg *Config) { cfg.Protocol = old })
+	c.active()
+	b := c.start(2, false)
+	b.mu.Lock()
+	b.epoch = kafka.NoBrokerEpoch // as the requests
+	b.mu.Unlock()
+	c.create("t", []int32{1, 2})
+	told := func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.roles) == 1 }
+	c.eventually("2 is told its role", told)
+	b.mu.Lock()
+	clear(b.roles)
+	b.mu.Unlock()
+
+	conn, events, err := gozk.Connect([]string{c.addr}, 5*time.Second, gozk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		for range events { // to the end of the connection
+		}
+	}()
+	path := zk.BrokerPath(2)
+	data, _, err := conn.Get(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Multi(
+		&gozk.DeleteRequest{Path: path, Version: zk.AnyVersion},
+		&gozk.CreateRequest{Path: path, Data: data, Acl: gozk.WorldACL(gozk.PermAll), Flags: gozk.FlagEphemeral},
+	); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually("2 is told its role again", told)
 }
 
 // Session expiry empties the queue; what waited in it is refused at once.

@@ -114,9 +114,6 @@ func (v Version) AlterPartition() int16 {
 // LeadersWriteISR reports whether leaders write state znodes themselves.
 func (v Version) LeadersWriteISR() bool { return v.AlterPartition() < 0 }
 
-// BrokerEpochs reports whether requests carry broker epochs (KIP-380).
-func (v Version) BrokerEpochs() bool { return v.since("2.2-IV0") }
-
 // TopicIDs reports whether topics have ids (KIP-516).
 func (v Version) TopicIDs() bool { return v.since("2.8-IV0") }
 

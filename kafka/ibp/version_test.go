@@ -51,20 +51,20 @@ func TestFeaturesOfLevels(t *testing.T) {
 		level string
 		want  string
 	}{
-		{"0.9.0", "epochs false ids false recovery false pids false features false node 1 broker 2"},
-		{"2.1", "epochs false ids false recovery false pids false features false node 1 broker 4"},
-		{"2.6", "epochs true ids false recovery false pids false features false node 1 broker 4"},
-		{"2.7", "epochs true ids false recovery false pids false features true node 1 broker 5"},
-		{"2.8", "epochs true ids true recovery false pids false features true node 1 broker 5"},
-		{"3.0", "epochs true ids true recovery false pids true features true node 1 broker 5"},
-		{"3.3", "epochs true ids true recovery true pids true features true node 2 broker 5"},
+		{"0.9.0", "ids false recovery false pids false features false node 1 broker 2"},
+		{"2.1", "ids false recovery false pids false features false node 1 broker 4"},
+		{"2.6", "ids false recovery false pids false features false node 1 broker 4"},
+		{"2.7", "ids false recovery false pids false features true node 1 broker 5"},
+		{"2.8", "ids true recovery false pids false features true node 1 broker 5"},
+		{"3.0", "ids true recovery false pids true features true node 1 broker 5"},
+		{"3.3", "ids true recovery true pids true features true node 2 broker 5"},
 	} {
 		v, err := Parse(c.level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("epochs %v ids %v recovery %v pids %v features %v node %d broker %d",
-			v.BrokerEpochs(), v.TopicIDs(), v.LeaderRecovery(), v.AllocateProducerIDs(), v.Features(), v.FeatureNode(), v.BrokerNode())
+		got := fmt.Sprintf("ids %v recovery %v pids %v features %v node %d broker %d",
+			v.TopicIDs(), v.LeaderRecovery(), v.AllocateProducerIDs(), v.Features(), v.FeatureNode(), v.BrokerNode())
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.level, got, c.want)
 		}
