@@ -291,6 +291,32 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Six pairs decide one metric; of several others none could ever be significant,
+// which must be said lest a wide difference marked ~ be read as none.
+func TestTooFewForOthers(t *testing.T) {
+	metrics := []string{"controlled-shutdown.moved", "controlled-shutdown.exit", "controlled-shutdown.granted"}
+	for _, c := range []struct {
+		pairs, metrics int
+		want           string
+	}{
+		{6, 1, ""},
+		{6, 2, ""},
+		{6, 3, "with 6 pairs none of 2 others can be significant (~), whatever its interval: 7 are the fewest"},
+		{7, 3, ""},
+		{5, 3, ""}, // too few for the primary one too, which is said there
+	} {
+		a := trial{pairs: c.pairs, sigma: 0.01, change: by(0.5), metrics: metrics[:c.metrics]}.analyse(t)
+		if got := strings.TrimPrefix(a.tooFewForOthers(), "; "); got != c.want {
+			t.Errorf("%d pairs, %d metrics: %q, want %q", c.pairs, c.metrics, got, c.want)
+		}
+		for _, r := range a.Secondary {
+			if significant := r.Verdict == Faster; significant != (c.want == "" && c.pairs > 5) {
+				t.Errorf("%d pairs, %d metrics: %v is %s, which %q denies", c.pairs, c.metrics, r.series, r.Verdict, c.want)
+			}
+		}
+	}
+}
+
 // The interval and the test are one: it leaves out 1 where p is under 0.05.
 func TestIntervalIsTheTest(t *testing.T) {
 	for _, n := range []int{6, 7, 10, 25, 40} {

@@ -11,6 +11,7 @@ import (
 
 	"kbench/results"
 	"kbench/results/columns"
+	"kbench/results/stat"
 )
 
 // Sentence says what a result means, in words.
@@ -94,7 +95,27 @@ func (a *Analysis) Headline() []string {
 
 // method says how the numbers were made.
 func (a *Analysis) method() string {
-	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", countOf(a.Pairs), a.Warmup)
+	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", countOf(a.Pairs), a.Warmup) + a.tooFewForOthers()
+}
+
+// tooFewForOthers says why no secondary metric can be significant, whatever it
+// shows, and from how many pairs on one can; empty where one can now. Holm's
+// first step holds the smallest p of m tests against a level m times as low.
+func (a *Analysis) tooFewForOthers() string {
+	tests := 0
+	for i := range a.Secondary {
+		if a.Secondary[i].P != nil {
+			tests++
+		}
+	}
+	if tests == 0 || TooFew(a.Pairs) != "" {
+		return ""
+	}
+	least := stat.SignedRankNeeds(stat.Alpha / float64(tests))
+	if a.Pairs >= least {
+		return ""
+	}
+	return fmt.Sprintf("; with %s none of %d others can be significant (~), whatever its interval: %d are the fewest", countOf(a.Pairs), tests, least)
 }
 
 var head = []string{"metric", "point", "n", "", "", "times as fast", "change", "95 %", "p"}
