@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -118,16 +119,16 @@ func (n *Node) Signal(ctx context.Context, s provider.Signal) (int64, error) {
 	case provider.Kill:
 		err = n.deliver(ctx, syscall.SIGKILL)
 	case provider.Pause:
-		err = n.freeze(ctx, true)
+		now, err = n.freeze(ctx, true)
 	case provider.Resume:
-		err = n.freeze(ctx, false)
+		now, err = n.freeze(ctx, false)
 	case provider.Reread:
 		err = n.deliver(ctx, syscall.SIGUSR1)
 	default:
 		err = fmt.Errorf("%q is not known", s)
 	}
 	if err == nil && s == provider.Kill && n.paused { // frozen, it cannot die
-		err = n.freeze(ctx, false)
+		_, err = n.freeze(ctx, false)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("signal %s: %w", n.name, err)
@@ -146,26 +147,43 @@ func (n *Node) deliver(ctx context.Context, sig syscall.Signal) error {
 	return err
 }
 
-// freeze pauses or resumes. It is an error of the engine only if the container
-// is not as wanted afterwards.
-func (n *Node) freeze(ctx context.Context, on bool) error {
+// freezeTries bounds the attempts to pause a container.
+const freezeTries = 5
+
+// freeze pauses or resumes, and says when. It is an error of the engine only if
+// the container is not as wanted afterwards. With the freezer of cgroup v1 a
+// busy machine may not stop all threads within the attempts of runc, which thaws
+// them then and leaves it to its caller to try again.
+func (n *Node) freeze(ctx context.Context, on bool) (int64, error) {
+	now := trace.Now()
 	if n.paused == on {
-		return nil
+		return now, nil
 	}
-	var err error
-	if on {
-		_, err = n.engine.api.ContainerPause(ctx, n.ID(), client.ContainerPauseOptions{})
-	} else {
-		_, err = n.engine.api.ContainerUnpause(ctx, n.ID(), client.ContainerUnpauseOptions{})
-	}
-	if err != nil {
-		info, ierr := n.tc.Inspect(ctx)
-		if ierr != nil || info.State == nil || info.State.Paused != on {
-			return err
+	for try := 1; ; try++ {
+		err := n.engine.freeze(ctx, n.ID(), on)
+		if err == nil {
+			break
 		}
+		info, ierr := n.tc.Inspect(ctx)
+		if ierr == nil && info.State != nil && info.State.Paused == on {
+			break
+		}
+		if try == freezeTries || !strings.Contains(err.Error(), "unable to freeze") {
+			return 0, err
+		}
+		now = trace.Now()
 	}
 	n.paused = on
-	return nil
+	return now, nil
+}
+
+func (e *Engine) freeze(ctx context.Context, id string, on bool) (err error) {
+	if on {
+		_, err = e.api.ContainerPause(ctx, id, client.ContainerPauseOptions{})
+	} else {
+		_, err = e.api.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
+	}
+	return err
 }
 
 // Wait implements provider.Node.
@@ -233,7 +251,7 @@ func (n *Node) remove(ctx context.Context) error {
 
 func (e *Engine) removeContainer(ctx context.Context, id string, paused bool) error {
 	if paused { // some engines cannot remove what is frozen
-		_, _ = e.api.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
+		_ = e.freeze(ctx, id, false)
 	}
 	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsConflict(err) { // its removal is under way already
