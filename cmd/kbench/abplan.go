@@ -37,7 +37,7 @@ type abPlan struct {
 func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPlan, error) {
 	p := &abPlan{retries: f.retryPairs, logs: make(map[string][]float64)}
 	faults := []error{
-		results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir),
+		results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir), f.check(cmd),
 		within("--pairs", f.pairs, 1, maxPairs), within("--warmup-pairs", f.warmup, 0, 10), within("--retries", f.retryPairs, 0, 10),
 	}
 	sidesErr := p.sides(cmd, f, args)
@@ -48,8 +48,10 @@ func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPla
 	if p.where, err = findPlace(cmd.Context(), p.base.Spec, p.base.Spec.Provider, f.runFlags); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkStore(p.variant.Spec, p.where), checkKafka(p.variant.Spec)); err != nil {
-		return nil, err
+	if p.variant.Spec != p.base.Spec {
+		if err := p.where.admit(p.variant.Spec); err != nil {
+			return nil, err
+		}
 	}
 	c := &p.comparison
 	c.Base, c.Variant = describeSide(p.base), describeSide(p.variant)
@@ -242,7 +244,7 @@ func (p *abPlan) options() harness.Options {
 	return harness.Options{
 		Spec: p.base.Spec, Name: fmt.Sprintf("ab %s vs %s", p.base.Name, p.variant.Name),
 		Units: p.units, Retries: p.retries, StopAtLoss: true, Comparison: &p.comparison,
-		Tool: tool(), Provider: p.where.provider, ProviderWhy: p.where.why, Open: p.where.open,
+		Tool: tool(), Provider: p.where.provider, ProviderWhy: p.where.why, Warnings: p.where.warnings, Open: p.where.open,
 		Began: p.began, Ended: p.ended,
 	}
 }
@@ -306,6 +308,9 @@ func (p *abPlan) dryRun(w io.Writer) error {
 	for i, u := range p.units {
 		_, name := p.pairOf(i)
 		fmt.Fprintf(&b, "#   %s: %s, then %s\n", name, u[0].Cell.ID, u[1].Cell.ID)
+	}
+	for _, warning := range p.where.warnings {
+		fmt.Fprintf(&b, "# warning: %s\n", warning)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -37,6 +37,8 @@ func TestBadInput(t *testing.T) {
 		"no zookeeper":       {[]string{"run", "--store", "zookeeper", "--provider", "process"}, []string{"store zookeeper: ZOOKEEPER_HOME is"}},
 		"set":                {[]string{"run", "--set", "trials"}, []string{"--set trials: not path=value"}},
 		"set unit":           {[]string{"run", "--set", "kraft.append.linger=5"}, []string{"write 5ms or 5s"}},
+		"serve in a dry run": {[]string{"run", "--dry-run", "--serve", "foo"}, []string{`--serve "foo" is not host:port; write 127.0.0.1:8080, or 127.0.0.1:0 for a free port`}},
+		"serve elsewhere":    {[]string{"run", "--dry-run", "--targets", "a", "--serve", "192.0.2.1:0"}, []string{"--targets a: ", "--serve 192.0.2.1:0: "}},
 		"two specs":          {[]string{"run", "a.yaml", "b.yaml"}, []string{`takes at most one spec, got 2: "a.yaml" "b.yaml"; leave out "b.yaml", or see ` + "`kbench run --help`"}},
 		"run words":          {[]string{"run", "trials", "5", "more"}, []string{`leave out "5" "more", or see`}},
 		"clean words":        {[]string{"clean", "x"}, []string{`kbench clean takes no argument, got 1: "x"; leave out "x", or see ` + "`kbench clean --help`"}},

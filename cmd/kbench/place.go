@@ -57,9 +57,15 @@ func findPlace(ctx context.Context, s *spec.Spec, wanted spec.Provider, f runFla
 	default:
 		p = processPlace(f)
 	}
-	var replicas error
-	p.warnings, replicas = checkReplicas(s, p, kafka.SystemLimits())
-	return p, errors.Join(checkStore(s, p), checkKafka(s), checkNetwork(s, p), replicas)
+	return p, p.admit(s)
+}
+
+// admit checks what a spec needs of the place, and keeps what the run's readers
+// must know.
+func (p *place) admit(s *spec.Spec) error {
+	warnings, replicas := checkReplicas(s, *p, kafka.SystemLimits())
+	p.warnings = append(p.warnings, warnings...)
+	return errors.Join(checkStore(s, *p), checkKafka(s), checkNetwork(s, *p), replicas)
 }
 
 // checkNetwork looks whether links between nodes can be cut, or be as poor as

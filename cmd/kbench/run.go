@@ -153,7 +153,7 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 		}
 	}
 	s, err := loadRun(cmd, f, args, unfinished)
-	faults := []error{err, results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir)}
+	faults := []error{err, results.CheckDir("--out", f.out), results.CheckDir("--data-dir", f.dataDir), f.check(cmd)}
 	var where place
 	if err == nil {
 		if where, err = findPlace(cmd.Context(), s, providerOf(s, unfinished), f); err != nil {

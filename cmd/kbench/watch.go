@@ -33,6 +33,17 @@ func (f *watchFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.serve, "serve", "", "show the run as a web page with charts, and as Prometheus metrics at /metrics, on host:port (port 0: a free one)")
 }
 
+// check says why the run could not be watched as asked.
+func (f *watchFlags) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("serve") {
+		return nil
+	}
+	if err := live.CheckAddr(f.serve); err != nil {
+		return fmt.Errorf("--serve %w", err)
+	}
+	return nil
+}
+
 // startWatch starts the views. close must be called. An address that cannot be
 // had is bad input.
 func startWatch(cmd *cobra.Command, plan live.Plan, f watchFlags) (*watch, error) {

@@ -45,16 +45,9 @@ type Server struct {
 // takes a free one; without a host it is 127.0.0.1. Any other interface must be
 // named, by 0.0.0.0 where all are meant.
 func Serve(addr string, board *Board) (*Server, error) {
-	host, port, err := splitAddr(addr)
+	listener, host, err := listen(addr)
 	if err != nil {
 		return nil, err
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s: the port is in use; choose another, or port 0 for a free one", addr)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w; give an address of this machine, such as 127.0.0.1:0", addr, err)
 	}
 	s := &Server{
 		board: board, listener: listener, streams: make(chan struct{}, maxStreams),
@@ -72,6 +65,32 @@ func Serve(addr string, board *Board) (*Server, error) {
 		_ = s.http.Serve(listener) // its end is Close's
 	}()
 	return s, nil
+}
+
+// CheckAddr says why Serve could not listen on addr now, nil where it could. It
+// leaves nothing behind.
+func CheckAddr(addr string) error {
+	listener, _, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
+
+// listen takes addr and gives the host that it names.
+func listen(addr string) (listener net.Listener, host string, err error) {
+	host, port, err := splitAddr(addr)
+	if err != nil {
+		return nil, "", err
+	}
+	listener, err = net.Listen("tcp", net.JoinHostPort(host, port))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, "", fmt.Errorf("%s: the port is in use; choose another, or port 0 for a free one", addr)
+	case err != nil:
+		return nil, "", fmt.Errorf("%s: %w; give an address of this machine, such as 127.0.0.1:0", addr, err)
+	}
+	return listener, host, nil
 }
 
 // splitAddr reads host:port; a host or port alone is taken where it is plain

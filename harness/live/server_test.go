@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -166,6 +167,12 @@ func TestServeRefusesWhatItCannotHave(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", addr, err, want)
 		}
+		if asked := CheckAddr(addr); fmt.Sprint(asked) != fmt.Sprint(err) {
+			t.Errorf("asked beforehand, %q gives %v, and then %v", addr, asked, err)
+		}
+	}
+	if err := CheckAddr("127.0.0.1:0"); err != nil {
+		t.Error(err)
 	}
 	local, err := Serve(":0", NewBoard(Plan{}))
 	if err != nil {
