@@ -1,12 +1,14 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -275,6 +277,42 @@ func TestBrokenFolders(t *testing.T) {
 	}
 	if err := r.VerifyFiles(); err == nil || !strings.Contains(err.Error(), "events.jsonl is not what the run wrote") {
 		t.Errorf("a changed file passes: %v", err)
+	}
+	dir = writeRun(t, t.TempDir())
+	for name, c := range map[string]struct {
+		change func([]byte) []byte
+		want   string // in the error, "" for none
+	}{
+		"verdict":           {replace(`"verdict": "valid"`, `"verdict": "invalid"`), "manifest.json is not what the run wrote"},
+		"a space":           {replace(`"name": `, `"name":  `), "manifest.json is not what the run wrote"},
+		"its digest":        {replace(`"digest": "`, `"digest": "0`), "manifest.json is not what the run wrote"},
+		"an older kbench's": {func(b []byte) []byte { return regexp.MustCompile(`,\s*"digest": "\w+"`).ReplaceAll(b, nil) }, ""},
+		"nothing":           {func(b []byte) []byte { return b }, ""},
+	} {
+		t.Run("manifest: "+name, func(t *testing.T) {
+			copied := filepath.Join(t.TempDir(), "run")
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(filepath.Join(copied, manifestName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := edit(manifestName, c.change)(copied); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := os.ReadFile(filepath.Join(copied, manifestName)); err != nil || bytes.Equal(before, after) != (name == "nothing") {
+				t.Fatalf("the change changed nothing, %v:\n%s", err, before)
+			}
+			r, err := Open(copied)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = r.VerifyFiles()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "no"):         "no such run folder",

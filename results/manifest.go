@@ -44,7 +44,10 @@ type Manifest struct {
 	Warnings      []string    `json:"warnings,omitempty"`
 	Verdict       Verdict     `json:"verdict"` // set by Commit
 	Reasons       []string    `json:"reasons,omitempty"`
-	Files         []File      `json:"files"` // everything else in the folder
+	Files         []File      `json:"files"` // everything else in the folder, but for the reports
+	// Digest is the SHA-256 of manifest.json with this field empty; "" in
+	// folders of a kbench that wrote none.
+	Digest string `json:"digest"`
 }
 
 // Tool is the kbench that wrote the folder.

@@ -80,25 +80,34 @@ func findRun(path string) (string, error) {
 	return "", fmt.Errorf("%s is no run folder: it has no %s", path, manifestName)
 }
 
-func readManifest(dir string) (Manifest, error) {
+// manifestText reads manifest.json as it is.
+func manifestText(dir string) ([]byte, error) {
 	path := filepath.Join(dir, manifestName)
 	// Opening a pipe would wait for somebody to write into it.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return Manifest{}, fmt.Errorf("%s is no regular file", manifestName)
+		return nil, fmt.Errorf("%s is no regular file", manifestName)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return Manifest{}, err
+		return nil, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
 	switch {
 	case err != nil:
-		return Manifest{}, err
+		return nil, err
 	case len(b) > maxManifest:
-		return Manifest{}, fmt.Errorf("%s is larger than %d MB", manifestName, maxManifest>>20)
+		return nil, fmt.Errorf("%s is larger than %d MB", manifestName, maxManifest>>20)
 	case len(b) == 0:
-		return Manifest{}, fmt.Errorf("%s is empty; the folder is damaged", manifestName)
+		return nil, fmt.Errorf("%s is empty; the folder is damaged", manifestName)
+	}
+	return b, nil
+}
+
+func readManifest(dir string) (Manifest, error) {
+	b, err := manifestText(dir)
+	if err != nil {
+		return Manifest{}, err
 	}
 	// The head first: a newer version may have changed everything else.
 	var head struct {
@@ -230,9 +239,14 @@ func (r *Run) eachInterval(cell, name string, f func(Interval) error) error {
 	return err
 }
 
-// VerifyFiles compares every file with the digest taken when it was written.
+// VerifyFiles compares every file, the manifest among them, with the digest
+// taken when it was written.
 func (r *Run) VerifyFiles() error {
-	var errs []error
+	text, err := manifestText(r.Dir)
+	if err == nil {
+		err = checkSeal(text, r.Manifest.Digest)
+	}
+	errs := []error{err}
 	for _, f := range r.Manifest.Files {
 		_, sum, err := digestFile(filepath.Join(r.Dir, filepath.FromSlash(f.Name)))
 		switch {

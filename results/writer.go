@@ -353,7 +353,7 @@ func (w *Writer) finish(m Manifest) error {
 	if err := m.judge(w.dir); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(m, "", "  ")
+	b, err := m.sealed()
 	if err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (w *Writer) finish(m Manifest) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(b)
 	if gone := os.Remove(filepath.Join(w.dir, journalName)); !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)
 	}

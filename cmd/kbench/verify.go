@@ -19,8 +19,8 @@ func newVerify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Judge an old run again",
-		Long: `Verify compares every file of a run folder with the digest taken when it was
-written, and judges the stored histories again by this version's invariants:
+		Long: `Verify compares every file of a run folder, but for the reports, which are made
+anew, with the digest taken when it was written, and judges the stored histories again by this version's invariants:
 acknowledged changes are in the final metadata, the changes of each topic are
 linearizable, brokers agree, a leader epoch has one leader, epochs never go back;
 and in ZooKeeper mode every write of a
@@ -52,6 +52,9 @@ func verifyRun(w io.Writer, r *results.Run) error {
 	}
 	err := r.VerifyFiles()
 	say(err == nil, "files: %d are what the run wrote%s", len(r.Manifest.Files), because(err))
+	if r.Manifest.Digest == "" {
+		_, _ = fmt.Fprintln(w, "      manifest.json holds no digest of its own: a change of it cannot be told")
+	}
 	histories := 0
 	for _, f := range r.Manifest.Files {
 		name, found := strings.CutSuffix(f.Name, checker.FileSuffix)
