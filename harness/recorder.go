@@ -244,6 +244,16 @@ func (r *recorder) keep(err error) {
 	}
 }
 
+// flush hands what was recorded to the kernel, and reports whether the run folder
+// takes it.
+func (r *recorder) flush() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.w.Flush()
+	r.keep(err)
+	return err == nil
+}
+
 // history gives what clients asked for and what they were told.
 func (r *recorder) history() []checker.Operation {
 	r.mu.Lock()

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kbench/results"
 )
 
 // State is how far a run had come. It is kept beside what was measured, so that
-// a run whose kbench was killed goes on where it was: see Resume.
+// a run whose kbench was killed, or could not finish it, goes on where it was: see
+// Resume.
 type State struct {
 	Spec        string         `json:"spec"` // normalised YAML
 	Name        string         `json:"name"`
@@ -27,7 +30,7 @@ type State struct {
 	Counted     []int          `json:"counted"` // turns, by cell
 }
 
-// Unfinished is a run whose kbench was killed.
+// Unfinished is a run whose kbench was killed, or could not finish it.
 type Unfinished struct {
 	State
 	Dir string // its run folder under the temporary name
@@ -67,7 +70,7 @@ func (r *runner) begin() (err error) {
 	if r.w, err = u.folder.Resume(); err != nil {
 		return err
 	}
-	r.Name, r.started, r.done = u.Name, u.Started, u.Done
+	r.Name, r.started, r.done, r.kept = u.Name, u.Started, u.Done, &u.Done
 	r.book = book{cells: u.Cells, counted: u.Counted}
 	r.tellResumed()
 	now := newWallClock()
@@ -80,7 +83,7 @@ func (r *runner) begin() (err error) {
 func (r *runner) tellResumed() {
 	u := r.Resume
 	r.resumed = append(r.resumed, u.Resumed...)
-	r.resumed = append(r.resumed, fmt.Sprintf("kbench was killed and the run resumed at %s, after %d of its units", time.Now().UTC().Format(time.RFC3339), u.Done))
+	r.resumed = append(r.resumed, fmt.Sprintf("kbench ended before the run had, which was resumed at %s, after %d of its units", time.Now().UTC().Format(time.RFC3339), u.Done))
 	if u.Tool != r.Tool {
 		r.resumed = append(r.resumed, fmt.Sprintf("it was begun by kbench %s %s and resumed by %s %s", u.Tool.Version, u.Tool.Commit, r.Tool.Version, r.Tool.Commit))
 	}
@@ -98,7 +101,22 @@ func (r *runner) checkpoint(m results.Manifest, done int) {
 		Done: done, Cells: append([]results.Cell{}, r.book.cells...), Counted: append([]int{}, r.book.counted...),
 	})
 	if err != nil { // a full disk, mostly: the run goes on, and ends as it can
-		r.unkept = cmp.Or(r.unkept, errors.New("the run could not be resumed: "+err.Error()))
+		r.unkept = cmp.Or(r.unkept, fmt.Errorf("unit %d could not be kept for a run that is resumed: %w", done, err))
 		r.say("warning: " + r.unkept.Error())
+		return
 	}
+	r.kept = &done
+}
+
+// unfinished says why the run has no verdict and where what it measured is.
+func (r *runner) unfinished(err error) error {
+	err = fmt.Errorf("the run is invalid: it could not be finished: %w", err)
+	if r.kept == nil {
+		return fmt.Errorf("%w; what was written until then stays there", err)
+	}
+	cure := "once that is mended"
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		cure = "once there is room"
+	}
+	return fmt.Errorf("%w; %d of its units are kept, and %s `kbench run --resume %s` goes on after them", err, *r.kept, cure, r.w.Dir())
 }

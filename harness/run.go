@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	m.Differences = contrasts(matrixOf(units), m.Cells)
 	dir, err := w.Commit(m)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, r.unfinished(err)
 	}
 	return Outcome{Dir: dir, Manifest: m}, nil
 }
@@ -53,9 +53,10 @@ type runner struct {
 	w       *results.Writer
 	started time.Time
 	book    book
-	done    int      // units that a killed run had finished
+	done    int      // units that the run which is resumed had finished
 	resumed []string // how the run was taken up, for readers
-	unkept  error    // why the run cannot be resumed
+	kept    *int     // units after which the run can be resumed; nil where it cannot
+	unkept  error    // why a checkpoint could not be written
 	runCell func(ctx context.Context, t Turn, attempt, n, total int) results.Cell
 }
 

@@ -71,6 +71,10 @@ func (r *runner) units(ctx context.Context, m results.Manifest, units []Unit) []
 		if ctx.Err() == nil {
 			r.checkpoint(m, i+1)
 		}
+		if err := r.w.Flush(); err != nil {
+			r.say("the run ends here, since what comes next could not be kept: " + err.Error())
+			break
+		}
 		if !whole && r.StopAtLoss {
 			break
 		}
@@ -89,7 +93,7 @@ func (r *runner) unit(ctx context.Context, b *book, u Unit, index, n, total int)
 		ran := r.turns(ctx, u, attempt, n, total)
 		last := ran[len(ran)-1]
 		whole, counted := last.cell.Verdict == results.Valid, u[0].Uncounted == ""
-		if whole || !counted || attempt > r.Retries || !worthRetry(ctx, last.cell) {
+		if whole || !counted || attempt > r.Retries || !r.worthRetry(ctx, last.cell) {
 			for _, t := range ran {
 				r.settle(b, t, t.Uncounted)
 			}
@@ -110,9 +114,9 @@ func (r *runner) unit(ctx context.Context, b *book, u Unit, index, n, total int)
 }
 
 // worthRetry: a broken invariant is a finding, which another try must not
-// hide, and an interrupt ends everything.
-func worthRetry(ctx context.Context, c results.Cell) bool {
-	return ctx.Err() == nil && !brokeInvariant(c)
+// hide; an interrupt ends everything, and so does a folder that takes no more.
+func (r *runner) worthRetry(ctx context.Context, c results.Cell) bool {
+	return ctx.Err() == nil && !brokeInvariant(c) && r.w.Flush() == nil
 }
 
 func brokeInvariant(c results.Cell) bool {

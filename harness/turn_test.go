@@ -217,3 +217,33 @@ func TestMatrixRepeatsTheWholeSweep(t *testing.T) {
 		t.Errorf("%d cells", len(cells))
 	}
 }
+
+// TestUnitsEndWhereNothingIsKept: a folder that takes no more ends the run,
+// whatever retries and units are left.
+func TestUnitsEndWhereNothingIsKept(t *testing.T) {
+	w, err := results.Create(t.TempDir(), "full", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var built, said []string
+	r := &runner{w: w, Options: Options{
+		Units: []Unit{{{Cell: cellNamed("a"), Repeat: 1}}, {{Cell: cellNamed("b"), Repeat: 1}}}, Retries: 2,
+		Say: func(line string) { said = append(said, line) },
+	}}
+	r.runCell = func(_ context.Context, turn Turn, _, _, _ int) results.Cell {
+		built = append(built, turn.Cell.ID)
+		if err := w.Abandon(); err != nil {
+			t.Error(err)
+		}
+		c := broken
+		c.ID = turn.Cell.ID
+		return c
+	}
+	cells := r.units(t.Context(), results.Manifest{}, r.Units)
+	if !slices.Equal(built, []string{"a"}) || len(cells) != 1 || cells[0].Verdict != results.Invalid {
+		t.Errorf("built %v, cells %+v", built, cells)
+	}
+	if len(said) == 0 || !strings.Contains(said[len(said)-1], "the run ends here") {
+		t.Errorf("said %q", said)
+	}
+}

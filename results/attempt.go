@@ -150,10 +150,12 @@ func (w *Writer) markDropped() error {
 			}
 		}
 	}
-	return writeSamples(filepath.Join(w.dir, trialsName), samples)
+	return writeSamples(filepath.Join(w.dir, trialsName), filepath.Join(w.dir, journalTrials), samples)
 }
 
-func writeSamples(path string, samples []Sample) error {
+// writeSamples replaces the file at path, which is kept under another name until
+// the folder is finished.
+func writeSamples(path, kept string, samples []Sample) error {
 	f, err := os.Create(path + ".new")
 	if err != nil {
 		return fmt.Errorf("write samples: %w", err)
@@ -171,6 +173,9 @@ func writeSamples(path string, samples []Sample) error {
 	}
 	if closed := f.Close(); err == nil {
 		err = closed
+	}
+	if err == nil {
+		err = os.Rename(path, kept)
 	}
 	if err == nil {
 		err = os.Rename(path+".new", path)

@@ -19,6 +19,10 @@ import (
 // counts, should its writer be killed.
 const journalName = ".journal"
 
+// journalTrials is what trials.csv was at the checkpoint, while Commit writes it
+// anew.
+const journalTrials = journalName + "-" + trialsName
+
 // journal is what of an unfinished run folder counts: everything up to a
 // checkpoint, and nothing that came after it.
 type journal struct {
@@ -99,6 +103,17 @@ func writeWhole(path string, v any) error {
 	return errors.Join(os.Rename(path+".new", path), syncDir(filepath.Dir(path)))
 }
 
+// endJournal removes what a finished folder needs no more.
+func endJournal(dir string) error {
+	var errs []error
+	for _, name := range []string{journalName, journalTrials} {
+		if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // fileNames lists the regular files below dir but for those of the writer's
 // own, with slashes.
 func fileNames(dir string) (out []string, err error) {
@@ -115,7 +130,7 @@ func fileNames(dir string) (out []string, err error) {
 	return out, err
 }
 
-// Unfinished is a run folder whose writer was killed.
+// Unfinished is a run folder whose writer was killed, or could not finish it.
 type Unfinished struct {
 	Dir   string
 	Done  int             // what its run had finished
@@ -226,9 +241,14 @@ func (u *Unfinished) reopen(name string) (*lineFile, error) {
 	return &lineFile{f, bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
-// cut removes the files that came after the checkpoint, and the directories
-// that are empty without them.
+// cut removes what came after the checkpoint but for the ends of files that are
+// appended to: what a Commit had begun, files, and the directories that are empty
+// without them.
 func (u *Unfinished) cut() error {
+	err := os.Rename(filepath.Join(u.Dir, journalTrials), filepath.Join(u.Dir, trialsName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	names, err := fileNames(u.Dir)
 	if err != nil {
 		return err

@@ -72,6 +72,8 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	write(again, 5) // lost too
+	again = resumeFailed(t, again)
 	write(again, 4)
 	path, err := again.Commit(Manifest{Cells: []Cell{{ID: "kraft.base", Verdict: Valid}}})
 	if err != nil {
@@ -81,6 +83,31 @@ func TestResume(t *testing.T) {
 		t.Errorf("the run is %s, want %s", path, want)
 	}
 	checkResumed(t, path)
+}
+
+// resumeFailed has the manifest not be written, as where no room is left for it,
+// and takes the folder up again.
+func resumeFailed(t *testing.T, w *Writer) *Writer {
+	t.Helper()
+	obstacle := filepath.Join(w.Dir(), manifestName)
+	if err := os.Mkdir(obstacle, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := w.Commit(Manifest{Cells: []Cell{{ID: "kraft.base", Verdict: Valid}}}); err == nil || !strings.Contains(err.Error(), w.Dir()) {
+		t.Fatalf("finished as %s: %v", path, err)
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	u, err := FindUnfinished(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := u.Resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
 }
 
 func checkResumed(t *testing.T, path string) {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -48,6 +49,7 @@ type Writer struct {
 
 	mu      sync.Mutex
 	closed  bool
+	failed  error // the first write that failed: what came since has a gap
 	events  *lineFile
 	metrics *lineFile
 	trials  *lineFile
@@ -218,11 +220,11 @@ func (w *Writer) Hlog(cell, name string, intervals []Interval) error {
 	}
 	f, err := os.OpenFile(filepath.Join(w.dir, file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("write histograms: %w", err)
+		return w.fail(fmt.Errorf("write histograms: %w", err))
 	}
 	buf := bufio.NewWriter(f)
 	if err := errors.Join(writeHlog(buf, intervals), buf.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return w.fail(fmt.Errorf("write %s: %w", file, err))
 	}
 	w.hlogs = append(w.hlogs, file)
 	return nil
@@ -250,8 +252,15 @@ func hlogName(cell, name string) string {
 	return strings.NewReplacer("/", "_", "\\", "_", "\x00", "_").Replace(cell + "." + name + hlogSuffix)
 }
 
+// fail keeps the first error of a write.
+func (w *Writer) fail(err error) error {
+	w.failed = cmp.Or(w.failed, err)
+	return err
+}
+
 // Flush hands what was written to the kernel, so that a later SIGKILL of the
-// harness loses none of it.
+// harness loses none of it. Once a write has failed, it fails, as Commit does: the
+// folder has a gap, and can only be resumed from its last Checkpoint.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,12 +271,15 @@ func (w *Writer) Flush() error {
 }
 
 func (w *Writer) flush() error {
+	if w.failed != nil {
+		return w.failed
+	}
 	w.csv.Flush()
 	errs := []error{w.csv.Error()}
 	for _, f := range []*lineFile{w.events, w.metrics, w.trials} {
 		errs = append(errs, f.buf.Flush())
 	}
-	return errors.Join(errs...)
+	return w.fail(errors.Join(errs...))
 }
 
 // close flushes and fsyncs everything, once.
@@ -297,12 +309,12 @@ func (w *Writer) Abandon() error {
 // all cells), fsyncs, gives the folder its name and points
 // `latest` at it. An existing folder is never touched: a number is added to
 // the name. On an error the folder keeps its temporary name, which the error
-// tells.
+// tells, and can be resumed from its last Checkpoint.
 func (w *Writer) Commit(m Manifest) (path string, err error) {
+	defer func() { _ = w.lock.Close() }()
 	if err := w.close(); err != nil {
 		return "", fmt.Errorf("write %s: %w", w.dir, err)
 	}
-	defer func() { _ = w.lock.Close() }()
 	m.Format, m.SchemaVersion = "kbench-run", SchemaVersion
 	m.EnvHash = m.Environment.Hash()
 	path, err = w.reserve()
@@ -357,15 +369,24 @@ func (w *Writer) finish(m Manifest) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(w.dir, manifestName))
+	if err := writeManifest(filepath.Join(w.dir, manifestName), b); err != nil {
+		return err
+	}
+	return errors.Join(endJournal(w.dir), os.Remove(filepath.Join(w.dir, lockName)), syncDir(w.dir))
+}
+
+// writeManifest writes the file whole or leaves none: a torn one would say that
+// the folder is finished.
+func writeManifest(path string, b []byte) error {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	if gone := os.Remove(filepath.Join(w.dir, journalName)); !errors.Is(gone, fs.ErrNotExist) {
-		err = errors.Join(err, gone)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
 	}
-	return errors.Join(err, f.Sync(), f.Close(), os.Remove(filepath.Join(w.dir, lockName)), syncDir(w.dir))
+	return err
 }
 
 // pointLatest replaces the link by renaming, so that it always leads

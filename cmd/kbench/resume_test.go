@@ -166,7 +166,7 @@ func checkResumedRun(t *testing.T, path, said string) {
 	}
 	told := 0
 	for _, w := range r.Manifest.Warnings {
-		told += strings.Count(w, "kbench was killed and the run resumed")
+		told += strings.Count(w, "kbench ended before the run had, which was resumed")
 	}
 	if told != 1 {
 		t.Errorf("warnings %q do not tell once that the run was resumed", r.Manifest.Warnings)
