@@ -243,7 +243,7 @@ func (in *injector) impair(ctx context.Context, f workloads.TimedFault, on []sub
 			if err != nil {
 				return err
 			}
-			return awaitImpaired(ctx, fault, near, far, want)
+			return awaitImpaired(ctx, fault, lateness(in.c.poor), near, far, want)
 		})
 	}
 	if err := look(ctx, false); err != nil {
@@ -274,8 +274,8 @@ func (in *injector) impair(ctx context.Context, f workloads.TimedFault, on []sub
 }
 
 // awaitImpaired looks until packets are met by a fault, or are not, within
-// passWithin.
-func awaitImpaired(ctx context.Context, f netfault.Fault, near, far *agent.Client, want bool) error {
+// passWithin. late is how much longer than usual they take anyway.
+func awaitImpaired(ctx context.Context, f netfault.Fault, late time.Duration, near, far *agent.Client, want bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, passWithin+10*f.Delay, fmt.Errorf("not within %v", passWithin+10*f.Delay))
 	defer cancel()
 	what := fmt.Sprintf("the %s bites", f.Kind)
@@ -283,7 +283,7 @@ func awaitImpaired(ctx context.Context, f netfault.Fault, near, far *agent.Clien
 		what = fmt.Sprintf("there is no %s", f.Kind)
 	}
 	return poll(ctx, what, func(ctx context.Context) error {
-		met, seen, err := impaired(ctx, f, near, far)
+		met, seen, err := impaired(ctx, f, late, near, far)
 		if err == nil && met != want {
 			err = errors.New(seen)
 		}
@@ -296,23 +296,19 @@ const impairTries = 5
 
 // impaired reports whether packets between a node and another are met by a fault
 // of the node's network, and what was seen.
-func impaired(ctx context.Context, f netfault.Fault, near, far *agent.Client) (met bool, seen string, err error) {
+func impaired(ctx context.Context, f netfault.Fault, late time.Duration, near, far *agent.Client) (met bool, seen string, err error) {
 	switch f.Kind {
 	case netfault.Delay:
 		return delayedBy(ctx, max(f.Delay-f.Jitter, f.Delay/2), f.Delay, near, far)
 	case netfault.Loss:
-		n, token := int(20/f.Share), fmt.Sprintf("loss %d", trace.Now())
-		if err := far.Send(ctx, near.Here(), token, n); err != nil {
-			return false, "", err
-		}
-		select {
-		case <-time.After(probeWait):
-		case <-ctx.Done():
-			return false, "", context.Cause(ctx)
-		}
-		heard, err := near.Heard(ctx, token)
-		// 20 are lost on the average; a node without the fault loses hardly one.
-		return n-heard > 5, fmt.Sprintf("%d of %d packets are lost", n-heard, n), err
+		// A node without the fault loses hardly one; of so many that the fault would
+		// take ten on the average, it takes none one time in 20,000.
+		const some, expected = 5, 10
+		lost, sent, err := lossLook{
+			from: far, to: near, token: fmt.Sprintf("loss %d", trace.Now()), share: f.Share, within: probeWait + late,
+			perRound: expected, enough: func(lost, _ int) bool { return lost > some || lost == 0 },
+		}.run(ctx)
+		return lost > some, fmt.Sprintf("%d of %d packets are lost", lost, sent), err
 	}
 	bytes := agent.Burst(f.BitsPerSecond) + int64(f.BitsPerSecond/8)/10
 	took, err := near.Push(ctx, far.Here(), bytes, 2*time.Minute)

@@ -151,15 +151,15 @@ func TestImpairedTellsAFault(t *testing.T) {
 		{Kind: netfault.Delay, Delay: 100 * time.Millisecond},
 		{Kind: netfault.Rate, BitsPerSecond: 1_000_000},
 	} {
-		met, _, err := impaired(t.Context(), f, near, far)
+		met, _, err := impaired(t.Context(), f, 0, near, far)
 		if err != nil || met {
 			t.Errorf("%s: met %v, %v", f.Kind, met, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if err := awaitImpaired(ctx, f, near, far, true); err == nil || !strings.Contains(err.Error(), "bites") {
+		if err := awaitImpaired(ctx, f, 0, near, far, true); err == nil || !strings.Contains(err.Error(), "bites") {
 			t.Errorf("%s: %v", f.Kind, err)
 		}
-		if err := awaitImpaired(t.Context(), f, near, far, false); err != nil {
+		if err := awaitImpaired(t.Context(), f, 0, near, far, false); err != nil {
 			t.Errorf("%s: %v", f.Kind, err)
 		}
 		cancel()

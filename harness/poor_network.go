@@ -70,7 +70,7 @@ func bites(ctx context.Context, faults []netfault.Fault, from, to *agent.Client)
 		case netfault.Delay:
 			err = delays(ctx, f, from, to)
 		case netfault.Loss:
-			err = loses(ctx, f, from, to)
+			err = loses(ctx, f, lateness(faults), from, to)
 		case netfault.Rate:
 			err = slows(ctx, f, from, to)
 		}
@@ -90,20 +90,15 @@ func delays(ctx context.Context, f netfault.Fault, from, to *agent.Client) error
 	return err
 }
 
-// loses: of so many datagrams, one is lost but for one time in 500 million.
-func loses(ctx context.Context, f netfault.Fault, from, to *agent.Client) error {
-	n, token := int(20/f.Share), fmt.Sprint("loss from ", from.Here())
-	if err := from.Send(ctx, to.Here(), token, n); err != nil {
-		return err
-	}
-	select {
-	case <-time.After(probeWait):
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	heard, err := to.Heard(ctx, token)
-	if err == nil && heard == n {
-		err = fmt.Errorf("all of %d packets pass", n)
+// loses sends datagrams until one is lost: the fault lets all of them pass one
+// time in 500 million.
+func loses(ctx context.Context, f netfault.Fault, late time.Duration, from, to *agent.Client) error {
+	lost, sent, err := lossLook{
+		from: from, to: to, token: fmt.Sprint("loss from ", from.Here()), share: f.Share, within: probeWait + late,
+		perRound: 1, enough: func(lost, _ int) bool { return lost > 0 },
+	}.run(ctx)
+	if err == nil && lost == 0 {
+		err = fmt.Errorf("all of %d packets pass", sent)
 	}
 	return err
 }
