@@ -393,7 +393,7 @@ func TestAccessibility(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := startBrowser(t)
-	for name, rep := range map[string]*Report{"real": realRun(t), "eventful": mustReport(t, mustOpen(t, eventful(t, "zk")))} {
+	for name, rep := range map[string]*Report{"real": realRun(t), "eventful": mustReport(t, mustOpen(t, eventful(t, "zk"))), "rolling": mustReport(t, mustOpen(t, rolling(t)))} {
 		for _, scheme := range []string{"light", "dark"} {
 			b.open(t, rep)
 			b.media(t, "", scheme)

@@ -2,9 +2,11 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"kbench/results"
 )
@@ -61,4 +63,44 @@ func csvNumber(v *float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(*v, 'f', -1, 64)
+}
+
+// AvailabilityCSV is every second of every availability curve as one row, as CSV
+// writes: when it was within its trial, how many produces were due in it, how
+// many of them were acknowledged, and which faults there were.
+func (rep *Report) AvailabilityCSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	err := w.Write([]string{"cell", "side", "point", "workload", "how", "repeat", "trial", "second", "due", "acked", "share", "faults"})
+	guard := func(s string) string { return results.GuardFormula(results.OneLine(s)) }
+	for i := range rep.Availability {
+		a := &rep.Availability[i]
+		for k := 0; k < len(a.Due) && err == nil; k++ {
+			share := ""
+			if v, ok := a.share(k); ok {
+				share = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			err = w.Write([]string{
+				guard(a.Cell), guard(rep.side(a.Cell)), guard(rep.point(a.Cell)), guard(a.Workload), guard(rep.How[a.Workload]), strconv.Itoa(a.Repeat), strconv.Itoa(a.Trial),
+				strconv.Itoa(k), strconv.FormatInt(a.Due[k], 10), strconv.FormatInt(a.Acked[k], 10), share, guard(a.faultsIn(k)),
+			})
+		}
+	}
+	w.Flush()
+	if err = cmp.Or(err, w.Error()); err != nil {
+		return nil, fmt.Errorf("make the CSV: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// faultsIn names the faults under way in a step.
+func (a *Availability) faultsIn(i int) string {
+	var out []string
+	for _, f := range a.Faults {
+		if f.FromNs < int64(i+1)*a.StepNs && max(f.ToNs, f.FromNs+1) > int64(i)*a.StepNs {
+			out = append(out, f.How+" of "+f.Node)
+		}
+	}
+	return strings.Join(out, "; ")
 }

@@ -175,7 +175,7 @@ func (rep *Report) sections() []section {
 	var out []section
 	for _, s := range []section{
 		rep.headlineSection(), rep.remarkSection(), rep.phaseSection(), rep.scaleSection(), rep.percentileSection(), rep.brokerSection(),
-		rep.throughputSection(), rep.timelineSection(), rep.resourceSection(), rep.profileSection(), rep.figureSection(), rep.trialSection(),
+		rep.throughputSection(), rep.availabilitySection(), rep.timelineSection(), rep.resourceSection(), rep.profileSection(), rep.figureSection(), rep.trialSection(),
 		rep.checkSection(), rep.differSection(), rep.environmentSection(), rep.methodSection(), rep.reproduceSection(),
 	} {
 		if len(s.Parts) > 0 {

@@ -15,8 +15,8 @@ import (
 
 // Report is what every form of report shows: report.json is this struct, a
 // documented contract (see Schema). Fields are added, never changed in meaning,
-// within a schema version. Timelines are not in it: they are drawn from
-// events.jsonl and metrics.jsonl, which hold every value.
+// within a schema version. Timelines of faults and resources are not in it: they
+// are drawn from events.jsonl and metrics.jsonl, which hold every value.
 type Report struct {
 	Format        string            `json:"format"` // "kbench-report"
 	SchemaVersion int               `json:"schemaVersion"`
@@ -34,6 +34,9 @@ type Report struct {
 	Excluded      []Excluded        `json:"excluded"`      // invalid trials, the first of them
 	ExcludedMore  int               `json:"excludedMore"`  // invalid trials beyond those listed
 	Outliers      []Outlier         `json:"outliers"`      // flagged, not dropped
+
+	Availability     []Availability `json:"availability"`     // of workloads that produce while they work on the cluster, by valid trial
+	AvailabilityMore int            `json:"availabilityMore"` // valid trials beyond those listed
 
 	pairs     *paired.Analysis        // of an interleaved comparison
 	values    map[figureKey][]float64 // of valid trials, or the medians of repeats
@@ -63,7 +66,7 @@ func New(r *results.Run) (*Report, error) {
 		Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest,
 		Sides: results.Sides(cells), Points: results.Points(cells),
 		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{},
-		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, values: make(map[figureKey][]float64), excluded: make(map[trialKey]bool),
+		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, Availability: []Availability{}, values: make(map[figureKey][]float64), excluded: make(map[trialKey]bool),
 	}
 	for _, c := range cells {
 		rep.CellPoint = append(rep.CellPoint, CellPlace{c.ID, c.Side(), c.PointLabel()})

@@ -102,6 +102,10 @@ type story struct {
 	use        map[[2]string]*NodeUse
 	used       []*NodeUse
 	excluded   []Excluded // invalid trials, of which those of histograms have no sample
+	underWay   map[curveKey]*trialCurve
+	curves     []*trialCurve // of valid trials
+	curvesMore int           // valid trials beyond the bounds
+	steps      int           // of curves
 }
 
 // takeStory reads events.jsonl and metrics.jsonl. A run in memory has none.
@@ -111,7 +115,7 @@ func (rep *Report) takeStory(r *results.Run) error {
 	}
 	s := &story{
 		known: make(map[string]bool), at: make(map[string]*timeline), how: make(map[string][]string),
-		operations: make(map[Operations]*Operations), use: make(map[[2]string]*NodeUse),
+		operations: make(map[Operations]*Operations), use: make(map[[2]string]*NodeUse), underWay: make(map[curveKey]*trialCurve),
 	}
 	for _, c := range rep.Run.Cells {
 		s.known[c.ID] = true
@@ -152,6 +156,7 @@ func (rep *Report) takeStory(r *results.Run) error {
 		return cmp.Or(cmp.Compare(place[a.cell], place[b.cell]), cmp.Compare(a.repeat, b.repeat))
 	})
 	rep.timelines = s.all
+	rep.Availability, rep.AvailabilityMore = s.availabilities(place), s.curvesMore
 	return nil
 }
 
@@ -179,8 +184,13 @@ func (s *story) event(e results.Event) error {
 		if _, err := fmt.Sscanf(detail, "active, epoch %d", &epoch); err == nil {
 			t.active(e.MonoNs, "", epoch)
 		}
+	case "availability":
+		s.step(e)
 	case "trial":
 		s.trial(t, e)
+		s.endCurve(e)
+	case "attempt.dropped":
+		s.dropCurves(e.Cell, e.Repeat)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,32 @@ func TestStackWidthsAreValues(t *testing.T) {
 	}
 }
 
+// TestSharesAreWhole: what was acknowledged and what was missing fill the height
+// together, an outage is not a gap, and a gap has neither.
+func TestSharesAreWhole(t *testing.T) {
+	svg := Shares{
+		Side: 1, Seconds: 40, Faults: []Span{{From: 10, To: 30, Until: 20, Title: "stop of node <2>"}},
+		Bars: []Share{{0, 10, 1, 0, "all"}, {10, 20, 0.25, 12, "<some>"}, {30, 40, 0, 33, "none"}},
+	}.Draw(Frame{ID: "x", Title: "t", Desc: "d", Width: 960})
+	wellFormed(t, svg)
+	heights := func(class string) (out []float64) {
+		for _, m := range regexp.MustCompile(`width="[\d.]+" height="([\d.]+)" class="`+class+` `).FindAllStringSubmatch(string(svg), -1) {
+			h, _ := strconv.ParseFloat(m[1], 64)
+			out = append(out, h)
+		}
+		return out
+	}
+	shares, missing := heights("share"), heights("missing")
+	if !slices.Equal(shares, []float64{shareHeight, shareHeight / 4, 0}) || !slices.Equal(missing, []float64{shareHeight * 3 / 4, shareHeight}) {
+		t.Errorf("shares %v, missing %v of %v in %s", shares, missing, shareHeight, svg)
+	}
+	for text, want := range map[string]int{`data-at="12" data-value="0.25"`: 1, "&lt;some&gt;": 1, ">none<": 1, ">all<": 0, "fault worst": 1, `class="fault"`: 1} {
+		if got := strings.Count(string(svg), text); got != want {
+			t.Errorf("%q is there %d times, want %d", text, got, want)
+		}
+	}
+}
+
 // TestChartsStandStrangeValues: no chart panics, hangs or writes what is no
 // number.
 func TestChartsStandStrangeValues(t *testing.T) {
@@ -105,6 +132,10 @@ func TestChartsStandStrangeValues(t *testing.T) {
 				Timeline{
 					Seconds: draw(), Faults: []Span{{draw(), draw(), name, name, draw()}}, Workloads: []Span{{From: draw(), To: draw(), Text: name}},
 					Lanes: []Lane{{name, Bytes, []LaneLine{{name, 1, []float64{draw(), draw()}, []float64{draw(), draw()}, []float64{draw(), draw()}}}}},
+				}.Draw(f),
+				Shares{
+					Seconds: draw(), Faults: []Span{{draw(), draw(), name, name, draw()}},
+					Bars: []Share{{draw(), draw(), draw(), 0, name}, {draw(), draw(), draw(), 1, name}},
 				}.Draw(f),
 			} {
 				if at := regexp.MustCompile(`="[^"]*(NaN|Inf)[^"]*"`).FindString(string(svg)); at != "" && !strings.Contains(at, "data-") && !strings.Contains(name, "NaN") && !strings.Contains(name, "Inf") {

@@ -67,26 +67,11 @@ func (t Timeline) Draw(f Frame) template.HTML {
 	d := start(f, height)
 	x := linear(0, t.Seconds, left, right)
 	for _, s := range t.Faults {
-		d.open("g", "class", "fault-window")
-		d.text("title", s.Title)
-		d.tag("rect", "x", x.at(s.From), "y", 0.0, "width", max(x.at(s.To)-x.at(s.From), 1.5), "height", bottom, "class", "fault")
-		if s.Until > s.From {
-			d.tag("rect", "x", x.at(s.From), "y", 0.0, "width", x.at(s.Until)-x.at(s.From), "height", bottom, "class", "fault worst")
-		}
-		d.line(x.at(s.From), 0, x.at(s.From), bottom, "fault-edge")
-		d.close("g")
+		d.window(s, x, 0, bottom)
 	}
 	d.strip("load", t.Workloads, x, 0, left, "span "+SideClass(t.Side))
 	d.strip("controller", t.Controller, x, stripRoom, left, "epoch "+SideClass(t.Side))
-	n := 8
-	if f.Width < 600 {
-		n = 4
-	}
-	for _, tick := range x.ticks(n) {
-		d.line(x.at(tick), bottom, x.at(tick), bottom+4, "axis")
-		d.label(x.at(tick), bottom+17, "middle", "tick", short(tick)+" s")
-	}
-	d.line(left, bottom, right, bottom, "axis")
+	d.seconds(x, bottom, f.Width)
 	top := 2*stripRoom + 16
 	for _, l := range t.Lanes {
 		d.lane(l, x, top+laneGap-6, room-nameGap, SideClass(t.Side))
