@@ -2,14 +2,15 @@ package workloads
 
 import "sync"
 
-// curveStep is the width of a bucket of an availability curve.
-const curveStep = int64(1e9)
+// curveStep is the width of a bucket of an availability curve, in ns: an outage of
+// a partition is a part of a second.
+const curveStep = int64(100e6)
 
 // maxCurve bounds the buckets of a curve: a day.
-const maxCurve = 24 * 60 * 60
+const maxCurve = int64(24*60*60e9) / curveStep
 
-// availability counts, second by second of intended time, how many produces
-// were due and how many were acknowledged. It is safe for concurrent use.
+// availability counts, step by step of intended time, how many produces were due
+// and how many were acknowledged. It is safe for concurrent use.
 type availability struct {
 	mu      sync.Mutex
 	startNs int64
@@ -41,15 +42,14 @@ func (a *availability) begin(startNs int64) {
 	a.startNs = startNs
 }
 
-// keep writes the curve into the event log, an event a second, and gives the
-// sums.
+// keep writes the curve into the event log, an event a step, and gives the sums.
 func (a *availability) keep(t *trialRun) (due, acked int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.due {
 		t.Recorder.Event(Event{
 			Ns: a.startNs + int64(i)*curveStep, Kind: EventAvailability, Workload: t.w.Kind, Trial: t.out.N,
-			Counts: []Count{{"due", a.due[i]}, {"acked", a.acked[i]}},
+			Counts: []Count{{"due", a.due[i]}, {"acked", a.acked[i]}, {"stepNs", curveStep}},
 		})
 		due, acked = due+a.due[i], acked+a.acked[i]
 	}

@@ -138,8 +138,8 @@ const (
 	EventRestored   = "restored"   // the cluster is healthy again
 	EventPhase      = "phase"      // a phase of a recovery ended
 	EventController = "controller" // a node is the active controller
-	// EventAvailability is one second of a curve: the produces that were due in
-	// it, and how many of them were acknowledged.
+	// EventAvailability is one step of a curve, which begins at Ns and is stepNs
+	// wide: the produces that were due in it, and how many were acknowledged.
 	EventAvailability = "availability"
 	EventNote         = "note" // something the reader of a report should know
 )

@@ -11,7 +11,7 @@ import (
 var rollingRestart = Workload{
 	Kind:   "rolling-restart",
 	Doc:    "stop and start every broker, one after the other, as operators do",
-	Clock:  "total: from the first SIGTERM until the last broker is back, every partition in sync and every broker agreeing; broker: the same for each broker; lost: the time that a probed partition could not be produced to in all, mean over the partitions; unavailability of a partition: its first outage. The event log keeps the availability of each second",
+	Clock:  "total: from the first SIGTERM until the last broker is back, every partition in sync and every broker agreeing; broker: the same for each broker; lost: the time that a probed partition could not be produced to in all, mean over the partitions; unavailability of a partition: its first outage. Reports show the availability of each tenth of a second",
 	Params: []Param{trialsParam("1").says("times that the whole cluster is restarted"), probeRateParam, probePartitionsParam, timeoutParam.says("bound of one broker's restart and of each health gate")},
 	run: func(ctx context.Context, r *run) error {
 		for n := 1; n <= r.p.Trials; n++ {

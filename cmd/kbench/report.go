@@ -21,8 +21,8 @@ func newReport() *cobra.Command {
 		Short: "Make the reports of a run folder anew",
 		Long: `Report writes report.json, report.md and report.html into the run folder, or
 into --out, and prints the result table. With --format it only prints that form;
-csv has a row for each figure, availability one for each second of the trials of
-rolling-restart, also as CSV; bench is the Go benchmark format, on which benchstat
+csv has a row for each figure, availability one for each step of time of the trials
+of rolling-restart, also as CSV; bench is the Go benchmark format, on which benchstat
 works. The schema of report.json is printed by kbench schema report.
 RUN is a run folder; a folder of run folders means its latest.`,
 		Example: "  kbench report kbench-results/latest\n  kbench report kbench-results --format md > table.md\n  kbench report old-run --out public",

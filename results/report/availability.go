@@ -8,7 +8,7 @@ import (
 )
 
 // Availability is what became of the produces to the probed partitions in one
-// valid trial, by the second in which they were due.
+// valid trial, by the step of time in which they were due.
 type Availability struct {
 	Cell     string      `json:"cell"`
 	Workload string      `json:"workload"`
@@ -30,12 +30,16 @@ type FaultSpan struct {
 }
 
 const (
-	// availabilityStep is the width of a step that an event tells of.
-	availabilityStep = int64(1e9)
-	// maxAvailability bounds the steps of one trial, a day, and
-	// maxAvailabilityAll those of all trials in one report.
-	maxAvailability    = 24 * 60 * 60
-	maxAvailabilityAll = 3 * maxAvailability
+	// untoldStep is the width of a step where an event does not tell it: folders of
+	// before had one of a second.
+	untoldStep = int64(1e9)
+	// maxAvailability bounds the steps of one trial, an hour in tenths of a second:
+	// a longer one has wider steps. maxAvailabilityAll bounds those of all trials in
+	// one report.
+	maxAvailability    = 36_000
+	maxAvailabilityAll = 10 * maxAvailability
+	// longestTrial bounds how far from its first step a step may lie.
+	longestTrial = int64(7 * 24 * 60 * 60e9)
 )
 
 // share is the part of a step's produces that was acknowledged; ok is false
@@ -68,29 +72,48 @@ type curveKey struct {
 
 func curveOf(e results.Event) curveKey { return curveKey{e.Cell, e.Workload, e.Repeat, e.Trial} }
 
-// step takes one second of a trial under way. Counts that cannot be are left
-// out.
+// step takes one step of a trial under way. Counts that cannot be are left out.
 func (s *story) step(e results.Event) {
-	due, acked := int64(number(e.Data["due"])), int64(number(e.Data["acked"]))
+	due, acked, step := int64(number(e.Data["due"])), int64(number(e.Data["acked"])), int64(number(e.Data["stepNs"]))
 	if due <= 0 || acked < 0 || acked > due {
 		return
 	}
 	c := s.underWay[curveOf(e)]
 	if c == nil {
+		if step <= 0 || step > longestTrial {
+			step = untoldStep
+		}
 		c = &trialCurve{fromNs: e.MonoNs, Availability: Availability{
-			Cell: e.Cell, Workload: e.Workload, Repeat: e.Repeat, Trial: e.Trial, StepNs: availabilityStep, Faults: []FaultSpan{},
+			Cell: e.Cell, Workload: e.Workload, Repeat: e.Repeat, Trial: e.Trial, StepNs: step, Faults: []FaultSpan{},
 		}}
 		s.underWay[curveOf(e)] = c
 	}
-	i := (e.MonoNs - c.fromNs) / availabilityStep
-	if e.MonoNs < c.fromNs || i >= maxAvailability {
+	since := e.MonoNs - c.fromNs
+	if e.MonoNs < c.fromNs || since > longestTrial {
 		return
 	}
+	for since/c.StepNs >= maxAvailability {
+		c.widen()
+	}
+	i := since / c.StepNs
 	for int64(len(c.Due)) <= i {
 		c.Due, c.Acked = append(c.Due, 0), append(c.Acked, 0)
 	}
 	c.Due[i] += due
 	c.Acked[i] += acked
+}
+
+// widen makes one step of every two.
+func (a *Availability) widen() {
+	n := (len(a.Due) + 1) / 2
+	for i := range n {
+		due, acked := a.Due[2*i], a.Acked[2*i]
+		if 2*i+1 < len(a.Due) {
+			due, acked = due+a.Due[2*i+1], acked+a.Acked[2*i+1]
+		}
+		a.Due[i], a.Acked[i] = due, acked
+	}
+	a.Due, a.Acked, a.StepNs = a.Due[:n], a.Acked[:n], 2*a.StepNs
 }
 
 // endCurve keeps the curve of a trial that is valid.

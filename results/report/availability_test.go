@@ -14,8 +14,8 @@ import (
 )
 
 // rolling writes a run of two sides that were restarted broker by broker. The
-// curve of each is short of all in two seconds, was not asked in one and lost all
-// in another. Trials that do not count leave curves too: an invalid one, which was
+// curve of each is short of all in two steps, was not asked in one and lost all in
+// another; that of kraft says how wide its steps are. Trials that do not count leave curves too: an invalid one, which was
 // run again under its number, and an attempt that was dropped.
 func rolling(t *testing.T) string {
 	t.Helper()
@@ -43,7 +43,11 @@ func rolling(t *testing.T) string {
 			}
 			for k, n := range acked {
 				if n >= 0 {
-					emit(trial, from+int64(k)*second, "availability", "", map[string]any{"due": 64, "acked": n})
+					data := map[string]any{"due": 64, "acked": n}
+					if i == 1 {
+						data["stepNs"] = second
+					}
+					emit(trial, from+int64(k)*second, "availability", "", data)
 				}
 			}
 			emit(trial, from, "trial", "", map[string]any{"valid": valid, "reason": "why", "endNs": from + int64(len(acked))*second})
@@ -79,7 +83,7 @@ func TestAvailability(t *testing.T) {
 		!slices.Equal(a.Acked, []int64{64, 48, 64, 0, 0, 64, 61}) || !slices.Equal(a.Faults, faults) {
 		t.Errorf("got %+v", a)
 	}
-	if title, want := rep.curveTitle(&a), "kraft at 1k partitions, rolling-restart, trial 1: 78.39 % of 384 produces acknowledged, 0 % in the worst second"; title != want {
+	if title, want := rep.curveTitle(&a), "kraft at 1k partitions, rolling-restart, trial 1: 78.39 % of 384 produces acknowledged, 0 % in the worst 1 s"; title != want {
 		t.Errorf("%q, want %q", title, want)
 	}
 	b, err := rep.AvailabilityCSV()
@@ -91,8 +95,8 @@ func TestAvailability(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	for row, want := range map[int]string{
-		1: "zk.base,zk,1k,rolling-restart,,1,1,0,64,64,1,stop of 2", 4: "zk.base,zk,1k,rolling-restart,,1,1,3,0,0,,stop of 1",
-		5: "zk.base,zk,1k,rolling-restart,,1,1,4,64,0,0,stop of 1", 7: "zk.base,zk,1k,rolling-restart,,1,1,6,64,60,0.9375,",
+		1: "zk.base,zk,1k,rolling-restart,,1,1,0,1000000000,64,64,1,stop of 2", 4: "zk.base,zk,1k,rolling-restart,,1,1,3000000000,1000000000,0,0,,stop of 1",
+		5: "zk.base,zk,1k,rolling-restart,,1,1,4000000000,1000000000,64,0,0,stop of 1", 7: "zk.base,zk,1k,rolling-restart,,1,1,6000000000,1000000000,64,60,0.9375,",
 	} {
 		if got := strings.Join(rows[row], ","); got != want {
 			t.Errorf("row %d is %s, want %s", row, got, want)
@@ -102,33 +106,35 @@ func TestAvailability(t *testing.T) {
 }
 
 // TestAvailabilityBounds: an endless trial, one that goes back in time and counts
-// that cannot be leave a curve within its bounds, or none.
+// that cannot be leave a curve within its bounds, which loses no produce.
 func TestAvailabilityBounds(t *testing.T) {
 	s := &story{underWay: map[curveKey]*trialCurve{}}
 	step := func(at int64, due, acked float64) {
-		s.step(results.Event{MonoNs: at, Data: map[string]any{"due": due, "acked": acked}})
+		s.step(results.Event{MonoNs: at, Data: map[string]any{"due": due, "acked": acked, "stepNs": float64(second / 10)}})
 	}
 	step(100*second, 10, 9)
 	step(99*second, 10, 9)
 	step(101*second, 10, 11)
 	step(101*second, -1, -1)
 	step(math.MaxInt64, 10, 10)
-	step((100+maxAvailability-1)*second, 10, 10)
+	for i := range int64(3 * maxAvailability) {
+		step(100*second+i*second/10, 2, 1)
+	}
 	trial := results.Event{Data: map[string]any{"valid": true, "endNs": float64(0)}}
 	s.endCurve(trial)
 	s.endCurve(trial) // of which nothing came
-	if len(s.curves) != 1 || len(s.curves[0].Due) != maxAvailability {
+	if len(s.curves) != 1 || len(s.curves[0].Due) != 3*maxAvailability/4 || s.curves[0].StepNs != 4*second/10 {
 		t.Fatalf("%d curves", len(s.curves))
 	}
-	if due, acked := s.curves[0].sums(); due != 20 || acked != 19 {
-		t.Errorf("%d of %d", acked, due)
+	if due, acked := s.curves[0].sums(); due != 10+2*3*maxAvailability || acked != 9+3*maxAvailability || s.curves[0].Due[1] != 8 || s.curves[0].Acked[1] != 4 {
+		t.Errorf("%d of %d, %d of %d", acked, due, s.curves[0].Acked[1], s.curves[0].Due[1])
 	}
-	for range 5 {
+	for range 11 {
 		step(second, 1, 1)
-		step(maxAvailability*second, 1, 1)
+		step(second+(maxAvailability-1)*second/10, 1, 1)
 		s.endCurve(trial)
 	}
-	if len(s.curves) != 3 || s.curvesMore != 3 {
+	if len(s.curves) != 10 || s.curvesMore != 2 {
 		t.Errorf("%d curves and %d more", len(s.curves), s.curvesMore)
 	}
 }

@@ -65,14 +65,14 @@ func csvNumber(v *float64) string {
 	return strconv.FormatFloat(*v, 'f', -1, 64)
 }
 
-// AvailabilityCSV is every second of every availability curve as one row, as CSV
-// writes: when it was within its trial, how many produces were due in it, how
-// many of them were acknowledged, and which faults there were.
+// AvailabilityCSV is every step of every availability curve as one row, as CSV
+// writes: when it began within its trial, how wide it is, how many produces were
+// due in it, how many of them were acknowledged, and which faults there were.
 func (rep *Report) AvailabilityCSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	err := w.Write([]string{"cell", "side", "point", "workload", "how", "repeat", "trial", "second", "due", "acked", "share", "faults"})
+	err := w.Write([]string{"cell", "side", "point", "workload", "how", "repeat", "trial", "at_ns", "step_ns", "due", "acked", "share", "faults"})
 	guard := func(s string) string { return results.GuardFormula(results.OneLine(s)) }
 	for i := range rep.Availability {
 		a := &rep.Availability[i]
@@ -83,7 +83,7 @@ func (rep *Report) AvailabilityCSV() ([]byte, error) {
 			}
 			err = w.Write([]string{
 				guard(a.Cell), guard(rep.side(a.Cell)), guard(rep.point(a.Cell)), guard(a.Workload), guard(rep.How[a.Workload]), strconv.Itoa(a.Repeat), strconv.Itoa(a.Trial),
-				strconv.Itoa(k), strconv.FormatInt(a.Due[k], 10), strconv.FormatInt(a.Acked[k], 10), share, guard(a.faultsIn(k)),
+				strconv.FormatInt(int64(k)*a.StepNs, 10), strconv.FormatInt(a.StepNs, 10), strconv.FormatInt(a.Due[k], 10), strconv.FormatInt(a.Acked[k], 10), share, guard(a.faultsIn(k)),
 			})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 
 	"kbench/results/report/chart"
 )
@@ -24,7 +25,7 @@ const (
 func (rep *Report) availabilitySection() section {
 	s := section{
 		ID: "availability", Title: "Availability",
-		Intro: "Of the produces to the probed partitions that were due in each second, the share that was acknowledged; solid is what was not. Shaded: from a fault until the cluster was healthy again, darker until the fault was undone.",
+		Intro: "Of the produces to the probed partitions that were due in each step of time, the share that was acknowledged; solid is what was not. Shaded: from a fault until the cluster was healthy again, darker until the fault was undone.",
 	}
 	shown := rep.Availability[:min(len(rep.Availability), maxDrawnCurves)]
 	for i := range shown {
@@ -43,7 +44,7 @@ func (rep *Report) curveTitle(a *Availability) string {
 	if rep.repeats() {
 		title += fmt.Sprintf(", repeat %d", a.Repeat)
 	}
-	return title + fmt.Sprintf(", trial %d: %s of %d produces acknowledged, %s in the worst second", a.Trial, percent(float64(acked)/float64(due)), due, percent(a.worst(0, len(a.Due)).share))
+	return title + fmt.Sprintf(", trial %d: %s of %d produces acknowledged, %s in the worst %s", a.Trial, percent(float64(acked)/float64(due)), due, percent(a.worst(0, len(a.Due)).share), chart.Duration(float64(a.StepNs)))
 }
 
 // percent never calls all what is not all.
@@ -80,12 +81,12 @@ func (rep *Report) curveFigure(a *Availability, i, of int) *figure {
 	draw := func(width float64, steps int) template.HTML {
 		return rep.sharesOf(a, steps).Draw(chart.Frame{
 			ID: fmt.Sprintf("availability-%d-%.0f", i, width), Title: "Availability: " + rep.curveTitle(a), Width: width,
-			Desc: fmt.Sprintf("The share of produces acknowledged over %d seconds, with %d faults: %d of %d in all. The table below has every second in which one was not.", len(a.Due), len(a.Faults), acked, due),
+			Desc: fmt.Sprintf("The share of produces acknowledged over %.1f seconds, with %d faults: %d of %d in all. The table below has every step in which one was not.", a.seconds(int64(len(a.Due))*a.StepNs), len(a.Faults), acked, due),
 		})
 	}
 	f := &figure{ID: fmt.Sprintf("f-availability-%d", i), Wide: draw(wideWidth, wide), Narrow: draw(narrowWidth, min(narrowSteps, most)), Table: a.table()}
 	if len(a.Due) > wide {
-		f.Caption = fmt.Sprintf("A bar stands for %d seconds and shows the worst of them.", (len(a.Due)+wide-1)/wide)
+		f.Caption = fmt.Sprintf("A bar stands for %d steps of %s and shows the worst of them.", (len(a.Due)+wide-1)/wide, chart.Duration(float64(a.StepNs)))
 	}
 	return f
 }
@@ -103,7 +104,7 @@ func (rep *Report) sharesOf(a *Availability, bars int) chart.Shares {
 		}
 		out.Bars = append(out.Bars, chart.Share{
 			From: a.seconds(int64(from) * a.StepNs), To: a.seconds(int64(to) * a.StepNs), At: w.at, Value: w.share,
-			Title: fmt.Sprintf("second %d: %s, %d of %d", w.at, percent(w.share), a.Acked[w.at], a.Due[w.at]),
+			Title: fmt.Sprintf("%s: %s, %d of %d", a.at(w.at), percent(w.share), a.Acked[w.at], a.Due[w.at]),
 		})
 	}
 	for _, f := range a.Faults {
@@ -119,12 +120,17 @@ func (rep *Report) sharesOf(a *Availability, bars int) chart.Shares {
 	return out
 }
 
+// at names a step by its beginning.
+func (a *Availability) at(i int) string {
+	return strconv.FormatFloat(a.seconds(int64(i)*a.StepNs), 'f', -1, 64) + " s"
+}
+
 func (a *Availability) seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// table lists every second in which a produce failed, after all of them.
+// table lists every step in which a produce failed, after all of them.
 func (a *Availability) table() *dataTable {
 	due, acked := a.sums()
-	t := &dataTable{Caption: "Produces by second: all, and each second in which one failed", Head: []string{"second", "due", "acknowledged", "share"}, Numbers: 1}
+	t := &dataTable{Caption: "Produces: all, and those of each step in which one failed", Head: []string{"from", "due", "acknowledged", "share"}, Numbers: 1}
 	line := func(name string, due, acked int64) {
 		t.Rows = append(t.Rows, row{Cells: []string{name, fmt.Sprint(due), fmt.Sprint(acked), percent(float64(acked) / float64(due))}})
 	}
@@ -136,7 +142,7 @@ func (a *Availability) table() *dataTable {
 		case len(t.Rows) > maxCurveTableRows:
 			more++
 		default:
-			line(fmt.Sprint(i), a.Due[i], a.Acked[i])
+			line(a.at(i), a.Due[i], a.Acked[i])
 		}
 	}
 	if more > 0 {
