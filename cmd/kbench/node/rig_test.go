@@ -40,7 +40,8 @@ type rig struct {
 	t    *testing.T
 	dir  string
 	ca   *authority.CA
-	seed string // a broker's address
+	keys nodeconfig.TLS // that all nodes share
+	seed string         // a broker's address
 	logs map[string]*journal
 }
 
@@ -54,7 +55,9 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, dir: dir, ca: ca, logs: map[string]*journal{}}
+	r := &rig{t: t, dir: dir, ca: ca, logs: map[string]*journal{}}
+	r.keys = r.issue(ca, "node", "node", time.Time{})
+	return r
 }
 
 // issue gives a certificate for a name at 127.0.0.1.
@@ -66,9 +69,6 @@ func (r *rig) issue(ca *authority.CA, file, name string, until time.Time) nodeco
 	}
 	return nodeconfig.TLS{Certificate: f.Certificate, Key: f.Key, CA: ca.File}
 }
-
-// tls gives the certificate that all nodes share.
-func (r *rig) tls() nodeconfig.TLS { return r.issue(r.ca, "node", "node", time.Time{}) }
 
 // ports gives free ports.
 func ports(t *testing.T, n int) []uint16 {

@@ -28,7 +28,7 @@ import (
 func (r *rig) everywhere(listener nodeconfig.Listener, extra map[string]nodeconfig.Listener) nodeconfig.Security {
 	s := nodeconfig.Security{
 		InterBroker: "SASL_SSL", Listeners: map[string]nodeconfig.Listener{"SASL_SSL": listener},
-		TLS: r.tls(), SASL: nodeconfig.SASL{Username: "admin", Password: "admin-secret", Users: map[string]string{"carl": "carl-secret"}},
+		TLS: r.keys, SASL: nodeconfig.SASL{Username: "admin", Password: "admin-secret", Users: map[string]string{"carl": "carl-secret"}},
 		Authorizer: true, SuperUsers: []string{"User:admin", "User:CN=node"}, TokenSecret: "sesame",
 	}
 	for name, l := range extra {
@@ -43,7 +43,7 @@ var saslSSL = nodeconfig.Listener{Protocol: "SASL_SSL", Mechanisms: []string{"SC
 // listener for the controller alone, which wants certificates.
 func (r *rig) startZK() (control string) {
 	p := ports(r.t, 5)
-	keys := r.tls()
+	keys := r.keys
 	r.start(nodeconfig.Config{
 		Name: "store", Role: nodeconfig.RoleZooKeeper,
 		ZKServer: nodeconfig.ZKServer{Host: "127.0.0.1", Port: p[0], TickTime: nodeconfig.Duration(time.Second), TLS: &keys},
@@ -296,7 +296,7 @@ func (r *rig) refusals() {
 
 // controllersOnly sends what controllers, and brokers to them, say: bob may not.
 func (r *rig) controllersOnly(at string) {
-	id := wire.Identity{TLS: r.trust(r.tls()), SASL: scramUser("bob")}
+	id := wire.Identity{TLS: r.trust(r.keys), SASL: scramUser("bob")}
 	conn := r.dial(at, id)
 	for _, req := range []kmsg.Request{
 		kmsg.NewPtrLeaderAndISRRequest(), kmsg.NewPtrUpdateMetadataRequest(), kmsg.NewPtrControlledShutdownRequest(),

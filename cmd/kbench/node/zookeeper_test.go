@@ -133,7 +133,7 @@ func (e *ensemble) session(server string, as zk.Access, dial func(string, string
 func TestRealZooKeeper(t *testing.T) {
 	r := newRig(t)
 	e := r.startEnsemble()
-	withCert := dialTLS(r.trust(r.tls()))
+	withCert := dialTLS(r.trust(r.keys))
 	stranger, _, err := gozk.Connect([]string{e.plain}, 15*time.Second, gozk.WithLogInfo(false), gozk.WithLogger(silence{}))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestNodesOverSecuredZooKeeper(t *testing.T) {
 	r := newRig(t)
 	e := r.startEnsemble()
 	p := ports(t, 1)
-	keys := r.tls()
+	keys := r.keys
 	config := nodeconfig.Config{
 		Name: "n", Role: nodeconfig.RoleBroker, Mode: nodeconfig.ModeZK, Timers: calm, Security: r.everywhere(saslSSL, nil),
 		Brokers: []nodeconfig.Broker{{ID: 1, Host: "127.0.0.1", Port: p[0], Candidate: true}},
