@@ -13,7 +13,7 @@ import (
 
 // serve is the event thread for one session; it returns when that is over.
 func (c *Controller) serve(ctx context.Context, s *zk.Session) {
-	c.session, c.store = s, &store{session: s, perMulti: c.cfg.StatesPerMulti}
+	c.session, c.store = s, &store{session: s, perMulti: c.cfg.StatesPerMulti, log: c.cfg.Logger}
 	defer c.step(ctx, machine.Resign{})
 	s.Watch(zk.ControllerPath)
 	c.elect(ctx)

@@ -17,8 +17,8 @@ import (
 )
 
 // TestScale creates, shuts down, kills and fails over at the number of
-// partitions that KBENCH_SCALE names, and holds the live heap to 1 KiB a
-// partition. It is skipped otherwise: 100,000 take a minute.
+// partitions that KBENCH_SCALE names, and tells the live heap of the whole test
+// process, the store within it. It is skipped otherwise: 100,000 take a minute.
 func TestScale(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("KBENCH_SCALE"))
 	if n == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"kbench/kafka"
@@ -18,6 +19,14 @@ type store struct {
 	fence   int32 // version of /controller_epoch, or zk.NoFence
 	// perMulti is how many states one multi writes at most; 0 and 1 are one.
 	perMulti int
+	log      *slog.Logger
+}
+
+// unreadable tells of a znode that somebody else has written and that makes no
+// sense. One topic is not worth the whole cluster's controller: it is left out,
+// as Kafka does, until the znode is corrected.
+func (s *store) unreadable(path, consequence string, err error) {
+	s.log.Warn("unreadable znode: correct or remove it", "path", path, "meanwhile", consequence, "err", err)
 }
 
 // run carries out one batch and fills in its results.
@@ -144,8 +153,9 @@ func (s *store) readBrokers(ctx context.Context, b *machine.ReadBrokers) error {
 	var ids []kafka.BrokerID
 	for _, n := range names {
 		id, err := strconv.ParseInt(n, 10, 32)
-		if err != nil {
-			return fmt.Errorf("%s/%s is not a broker id: remove it", zk.BrokerIDsPath, n)
+		if err != nil || id < 0 {
+			s.unreadable(zk.BrokerIDsPath+"/"+n, "it is no broker", fmt.Errorf("%q is not a broker id", n))
+			continue
 		}
 		ids = append(ids, kafka.BrokerID(id))
 		s.session.Watch(zk.BrokerPath(kafka.BrokerID(id)))
@@ -159,8 +169,8 @@ func (s *store) readBrokers(ctx context.Context, b *machine.ReadBrokers) error {
 			return r.Err
 		}
 		reg, err := zk.DecodeBroker(ids[i], r.Data)
-		if err != nil {
-			return err
+		if err != nil { // Kafka has no controller then either
+			return fmt.Errorf("%s: %w; correct or remove it", zk.BrokerPath(ids[i]), err)
 		}
 		reg.Epoch = kafka.BrokerEpoch(r.Czxid)
 		found[i] = brokerOf(&reg)
@@ -190,8 +200,9 @@ func (s *store) readAssignments(ctx context.Context, b *machine.ReadAssignments)
 			return r.Err
 		}
 		t, err := zk.DecodeTopic(r.Data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", zk.TopicPath(b.Topics[i]), err)
+		if err != nil { // the watch stays, and tells when it is corrected
+			s.unreadable(zk.TopicPath(b.Topics[i]), "the topic is left alone", err)
+			return nil
 		}
 		b.Results[i] = machine.TopicRead{Found: true, ID: t.ID, Partitions: assignmentsOf(t.Partitions)}
 		return nil
@@ -258,8 +269,10 @@ func (s *store) readConfigs(ctx context.Context, b *machine.ReadConfigs) error {
 			return r.Err
 		}
 		var err error
-		b.Configs[i], err = zk.DecodeConfig(r.Data)
-		return err
+		if b.Configs[i], err = zk.DecodeConfig(r.Data); err != nil {
+			s.unreadable(zk.EntityConfigPath(zk.TopicConfigs, b.Topics[i]), "the defaults hold", err)
+		}
+		return nil
 	})
 }
 
@@ -273,8 +286,11 @@ func (s *store) readProducerIDs(ctx context.Context, b *machine.ReadProducerIDs)
 		return nil
 	}
 	block, err := zk.DecodeProducerIDBlock(r.Data)
-	b.Last = block.End
-	return err
+	if err != nil {
+		s.unreadable(zk.ProducerIDBlockPath, "no producer ids are given away", err)
+	}
+	b.Last, b.Broken = block.End, err != nil
+	return nil
 }
 
 // writeProducerIDs is unfenced in Kafka. A block whose reply was lost is given

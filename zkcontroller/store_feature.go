@@ -19,6 +19,9 @@ func (s *store) feature(ctx context.Context) (zk.Feature, int32, error) {
 		return zk.Feature{}, -1, fmt.Errorf("read %s: %w", zk.FeaturePath, r.Err)
 	}
 	f, err := zk.DecodeFeature(r.Data)
+	if err != nil {
+		err = fmt.Errorf("%w; correct or remove %s", err, zk.FeaturePath)
+	}
 	return f, r.Version, err
 }
 

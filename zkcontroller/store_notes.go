@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -93,9 +94,27 @@ func (s *store) readConfigChanges(ctx context.Context, b *machine.ReadConfigChan
 
 func (s *store) readBrokerConfigs(ctx context.Context, b *machine.ReadBrokerConfigs) error {
 	var err error
-	if b.Default, err = s.session.ReadConfig(ctx, zk.BrokerConfigs, zk.DefaultEntity); err != nil {
+	if b.Default, err = s.brokerConfig(ctx, zk.DefaultEntity); err != nil {
 		return err
 	}
-	b.Own, err = s.session.ReadConfig(ctx, zk.BrokerConfigs, strconv.Itoa(int(b.ID)))
+	b.Own, err = s.brokerConfig(ctx, strconv.Itoa(int(b.ID)))
 	return err
+}
+
+// brokerConfig gives the configuration of a broker, or of all by default; none
+// where it is missing or cannot be read.
+func (s *store) brokerConfig(ctx context.Context, entity string) (map[string]string, error) {
+	path := zk.EntityConfigPath(zk.BrokerConfigs, entity)
+	r := s.session.Do(ctx, zk.Get(path))
+	if errors.Is(r.Err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	if r.Err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, r.Err)
+	}
+	config, err := zk.DecodeConfig(r.Data)
+	if err != nil {
+		s.unreadable(path, "the defaults hold", err)
+	}
+	return config, nil
 }

@@ -25,8 +25,9 @@ func (s *store) readStates(ctx context.Context, b *machine.ReadStates) error {
 			return r.Err
 		}
 		st, err := zk.DecodeState(r.Data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", statePath(b.Partitions[i]), err)
+		if err != nil { // nothing is known of it, and nothing is written over it
+			s.unreadable(statePath(b.Partitions[i]), "the partition has no leader that is known", err)
+			return nil
 		}
 		b.Results[i] = machine.StateRead{Found: true, State: machine.LeaderISR{
 			Leader: st.Leader, LeaderEpoch: st.LeaderEpoch, ControllerEpoch: st.ControllerEpoch,

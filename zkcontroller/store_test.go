@@ -183,32 +183,3 @@ func r0(t *testing.T, c *cluster) []byte {
 	}
 	return r.Data
 }
-
-// Znodes that cannot be read end the batch with an error that names them.
-func TestBrokenZnodes(t *testing.T) {
-	c := newCluster(t)
-	st := &store{session: c.zk, fence: zk.NoFence}
-	ctx := t.Context()
-	put := func(path, data string) {
-		t.Helper()
-		if r := c.zk.Do(ctx, zk.Create(path, []byte(data))); r.Err != nil {
-			t.Fatal(r.Err)
-		}
-	}
-	put(zk.TopicPath("t"), "{")
-	put(zk.PartitionsPath("t"), "")
-	put(zk.PartitionPath("t", 0), "")
-	put(zk.StatePath("t", 0), "nonsense")
-	put(zk.BrokerIDsPath+"/x", "")
-	for _, b := range []machine.Batch{
-		&machine.ReadAssignments{Topics: []string{"t"}},
-		&machine.ReadStates{Partitions: []kafka.TopicPartition{{Topic: "t"}}},
-		&machine.ReadBrokers{},
-	} {
-		if err := st.run(ctx, b); err == nil {
-			t.Errorf("%T gave no error", b)
-		} else {
-			t.Log(err)
-		}
-	}
-}

@@ -172,10 +172,11 @@ type ReadReassign struct {
 type WriteReassign struct{ Targets []ReassignTarget }
 
 // ReadProducerIDs reads /latest_producer_id_block. Last is the end of the last
-// block given away, -1 where there is none.
+// block given away, -1 where there is none; Broken where it cannot be read.
 type ReadProducerIDs struct {
 	Last    int64
 	Version int32
+	Broken  bool
 }
 
 // WriteProducerIDs gives away a block if the version is as read. BadVersion

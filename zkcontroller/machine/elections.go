@@ -142,6 +142,9 @@ func (m *Machine) allocateProducerIDs(f *flow, e AllocateProducerIDs) error {
 		if err := f.do(r); err != nil {
 			return err
 		}
+		if r.Broken { // any block could have been given away before
+			break
+		}
 		w := &WriteProducerIDs{Broker: e.Broker, First: r.Last + 1, End: r.Last + producerBlock, Version: r.Version}
 		if err := f.do(w); err != nil {
 			return err

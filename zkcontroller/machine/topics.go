@@ -58,8 +58,8 @@ func (m *Machine) partitionsCreated(f *flow, ps []*partition) error {
 // with its next controller.
 func (m *Machine) topicModified(f *flow, name string) error {
 	t := m.ctx.topics[name]
-	if t == nil {
-		return nil
+	if t == nil { // its znode could not be read so far
+		return m.topicChange(f)
 	}
 	b := &ReadAssignments{Topics: []string{name}}
 	if err := f.do(b); err != nil {
