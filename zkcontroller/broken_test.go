@@ -26,6 +26,7 @@ func TestBrokenZnodes(t *testing.T) {
 		{zk.PartitionsPath("t"), ""},
 		{zk.PartitionPath("t", 0), ""},
 		{zk.StatePath("t", 0), "nonsense"},
+		{zk.TopicPath("v"), `{"version":3,"partitions":{"2147483647":[1]}}`},
 		{zk.TopicPath("u"), string(zk.EncodeTopic(zk.TopicAssignment{Partitions: whole}))},
 		{zk.BrokerIDsPath + "/x", ""},
 		{zk.BrokerIDsPath + "/-3", "{}"},
@@ -35,7 +36,7 @@ func TestBrokenZnodes(t *testing.T) {
 		c.put(zk.Create(x.path, []byte(x.data)))
 	}
 	c.put(zk.Set(zk.ProducerIDBlockPath, []byte("1000"), zk.AnyVersion))
-	topics := &machine.ReadAssignments{Topics: []string{"t", "u"}}
+	topics := &machine.ReadAssignments{Topics: []string{"t", "u", "v"}}
 	states := &machine.ReadStates{Partitions: []kafka.TopicPartition{{Topic: "t"}}}
 	brokers, ids := &machine.ReadBrokers{}, &machine.ReadProducerIDs{}
 	configs, defaults := &machine.ReadConfigs{Topics: []string{"t"}}, &machine.ReadBrokerConfigs{ID: 1}
@@ -44,12 +45,12 @@ func TestBrokenZnodes(t *testing.T) {
 			t.Errorf("%T: %v", b, err)
 		}
 	}
-	if topics.Results[0].Found || !topics.Results[1].Found || states.Results[0].Found || len(brokers.Brokers) > 0 || !ids.Broken ||
+	if topics.Results[0].Found || !topics.Results[1].Found || topics.Results[2].Found || states.Results[0].Found || len(brokers.Brokers) > 0 || !ids.Broken ||
 		len(configs.Configs[0]) > 0 || len(defaults.Default) > 0 {
 		t.Errorf("%+v %+v %+v %+v %+v %+v", topics, states, brokers, ids, configs, defaults)
 	}
 	for _, path := range []string{
-		"path=/brokers/topics/t ", "path=/brokers/topics/t/partitions/0/state ", "path=/brokers/ids/x ", "path=/brokers/ids/-3 ",
+		"path=/brokers/topics/t ", "path=/brokers/topics/v ", "path=/brokers/topics/t/partitions/0/state ", "path=/brokers/ids/x ", "path=/brokers/ids/-3 ",
 		"path=/latest_producer_id_block ", "path=/config/topics/t ", "path=/config/brokers/<default> ",
 	} {
 		if !strings.Contains(said.String(), path) {

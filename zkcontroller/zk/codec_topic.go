@@ -89,8 +89,10 @@ func DecodeTopic(data []byte) (TopicAssignment, error) {
 		t.ID = id
 	}
 	for p, replicas := range j.Partitions {
-		if p < 0 {
-			return t, fmt.Errorf("topic znode: partition %d is negative", p)
+		// Partitions count from 0, and each takes more than a byte: whoever holds
+		// them by number allocates no more than was sent.
+		if p < 0 || int(p) >= len(data) {
+			return t, fmt.Errorf("topic znode: partition %d of %d: partitions are numbered from 0", p, len(j.Partitions))
 		}
 		t.Partitions[p] = Assignment{Replicas: replicas, Adding: j.Adding[p], Removing: j.Removing[p]}
 	}
