@@ -51,6 +51,13 @@ type Znodes struct {
 // Broken is a broken invariant.
 type Broken struct{ Invariant, Detail string }
 
+func appendBroken(list []Broken, invariant, format string, args ...any) []Broken {
+	if len(list) < maxFaults {
+		list = append(list, Broken{invariant, fmt.Sprintf(format, args...)})
+	}
+	return list
+}
+
 // ZnodeAssignment is the replicas of a partition as a topic's znode has them.
 type ZnodeAssignment struct{ Replicas, Adding, Removing []kafka.BrokerID }
 
@@ -86,9 +93,7 @@ func NewZnodes() *Znodes {
 }
 
 func (z *Znodes) fault(invariant, format string, args ...any) {
-	if len(z.Broken) < maxFaults {
-		z.Broken = append(z.Broken, Broken{invariant, fmt.Sprintf(format, args...)})
-	}
+	z.Broken = appendBroken(z.Broken, invariant, format, args...)
 }
 
 // ControllerEpoch is a write of /controller_epoch, its creation included.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/checker"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/machine"
@@ -13,17 +14,10 @@ import (
 )
 
 // ledger is what the judge knows of the metadata of a world with controllers.
-// Its invariants are numbered as bugs of Kafka's controllers are filed:
+// Its invariants are numbered as bugs of Kafka's controllers are filed: those that
+// the replayed log alone can break are rules, of checker.Metadata; and
 //
-//   - C1: a partition has one leader in a leader epoch.
-//   - C2: epochs of a partition never go back; a change raises the partition
-//     epoch, a new leader the leader epoch.
-//   - C3: the ISR is among the replicas, the leader is in it, and it is not
-//     empty unless replicas may be eligible beside it.
-//   - C4: no broker that is fenced or shutting down enters an ISR or is elected.
-//   - C6: a leader from outside the ISR is alone in it, and recovers.
 //   - C7: an acknowledged AlterPartition is in the log as it was told.
-//   - C8: a topic's id is its own, for ever.
 //   - C9: a reassignment ends, once all replicas can be in sync.
 //   - C10: producer ids are given once.
 //   - C11: a controlled shutdown is granted to a broker that leads nothing, as
@@ -32,10 +26,8 @@ import (
 //   - K10, K11: at an offset all brokers, and all controllers, hold the same
 //     metadata, and none above what is committed.
 //   - K12: no batch is larger than allowed, and every record replays.
-//   - K13: the epoch of a broker is the offset of its registration, and grows.
 //   - K14: a broker that heartbeats is not fenced, one that is silent is.
 //   - K15: what was acknowledged is committed.
-//   - K16: the directory of a leader is online.
 //
 // C5 and C12, of requests and events that come too late, break one of these
 // where they are broken; the rest of the K are those of Raft, see judge.
@@ -44,21 +36,12 @@ type ledger struct {
 	last    *metadata.Image         // committed, of the highest offset any node has replayed
 	end     kafka.Offset            // behind it
 
-	leaders    map[leadership]kafka.BrokerID
+	rules      *checker.Metadata
 	states     map[stateKey]*metadata.Partition
-	topics     map[kafka.UUID]string
 	registered map[registration]bool
-	newest     map[kafka.BrokerID]kafka.BrokerEpoch
 	shutdowns  map[registration]shutdown
 	reported   map[registration]kafka.Offset // the highest offset that a broker said it has
 	blocks     map[int64]bool                // first producer ids given
-	elr        bool                          // replicas were ever eligible beside the ISR
-}
-
-type leadership struct {
-	topic     kafka.UUID
-	partition int32
-	epoch     kafka.LeaderEpoch
 }
 
 type stateKey struct {
@@ -82,8 +65,7 @@ type shutdown struct {
 func newLedger() *ledger {
 	return &ledger{
 		digests: map[kafka.Offset]uint64{}, last: metadata.Empty(),
-		leaders: map[leadership]kafka.BrokerID{}, states: map[stateKey]*metadata.Partition{},
-		topics: map[kafka.UUID]string{}, registered: map[registration]bool{}, newest: map[kafka.BrokerID]kafka.BrokerEpoch{},
+		rules: checker.NewMetadata(), states: map[stateKey]*metadata.Partition{}, registered: map[registration]bool{},
 		shutdowns: map[registration]shutdown{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{},
 	}
 }
@@ -131,48 +113,43 @@ func (j *judge) applied(c *controller) {
 // changed looks at the step from one committed image to the next, by the batch
 // that begins at from.
 func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Offset) {
-	l := j.ledger
-	l.elr = l.elr || image.FeatureLevel(metadata.ELRVersionFeature) > 0
+	rules := j.ledger.rules
+	rules.Features(image)
 	for b := range image.Brokers() {
-		j.brokerChanged(c, old, b, image, from)
+		was, _ := old.Broker(b.ID)
+		rules.Broker(was, b, from, c.next)
+		j.brokerChanged(was, b, image)
 	}
 	for t := range image.Topics() {
-		if name, ok := l.topics[t.ID()]; ok && name != t.Name() {
-			j.fail("C8", c.n.id, "topics %s and %s have one id", name, t.Name())
-		}
 		was, existed := old.TopicByID(t.ID())
-		if _, ok := l.topics[t.ID()]; ok && !existed {
-			j.fail("C8", c.n.id, "topic %s is back with its old id", t.Name())
-		}
+		rules.Topic(t.Name(), t.ID(), existed)
 		if was == t {
 			continue
 		}
-		l.topics[t.ID()] = t.Name()
 		for n, p := range t.All() {
 			var before *metadata.Partition
 			if existed {
 				before, _ = was.Partition(n)
 			}
 			if before != p {
-				j.partitionChanged(c, image, t, n, before, p)
-			}
-			if j.violation != nil {
-				return
+				rules.Partition(image, t, n, before, p)
+				j.ledger.states[stateKey{t.ID(), n, p.PartitionEpoch}] = p
 			}
 		}
+	}
+	j.w.cov.LeadersElected, j.w.cov.Unclean = rules.Elected, rules.Unclean
+	if len(rules.Broken) > 0 {
+		j.fail(rules.Broken[0].Invariant, c.n.id, "%s", rules.Broken[0].Detail)
 	}
 }
 
-func (j *judge) brokerChanged(c *controller, old *metadata.Image, b *metadata.Broker, image *metadata.Image, from kafka.Offset) {
+// brokerChanged follows registrations and controlled shutdowns; was is nil for a
+// broker that was not there.
+func (j *judge) brokerChanged(was, b *metadata.Broker, image *metadata.Image) {
 	l, key := j.ledger, registration{b.ID, b.Epoch}
-	was, ok := old.Broker(b.ID)
-	if !ok || was.Epoch != b.Epoch {
-		if newest, ok := l.newest[b.ID]; ok && b.Epoch <= newest || kafka.Offset(b.Epoch) < from || kafka.Offset(b.Epoch) >= c.next {
-			j.fail("K13", c.n.id, "broker %d is registered with epoch %d after %d, by a batch of offsets %d to %d", b.ID, b.Epoch, newest, from, c.next-1)
-		}
-		l.newest[b.ID], l.registered[key] = b.Epoch, true
-	}
-	if ok && was.Active() && (!b.Active() || was.Epoch != b.Epoch) {
+	again := was != nil && was.Epoch == b.Epoch
+	l.registered[key] = true
+	if was != nil && was.Active() && (!b.Active() || !again) {
 		// Nobody waits for it any more, even if it comes back.
 		gone := registration{was.ID, was.Epoch}
 		for of, s := range l.shutdowns {
@@ -180,7 +157,7 @@ func (j *judge) brokerChanged(c *controller, old *metadata.Image, b *metadata.Br
 			l.shutdowns[of] = s
 		}
 	}
-	began := b.InControlledShutdown && (!ok || was.Epoch != b.Epoch || !was.InControlledShutdown)
+	began := b.InControlledShutdown && (!again || !was.InControlledShutdown)
 	if !began {
 		return
 	}
@@ -191,55 +168,6 @@ func (j *judge) brokerChanged(c *controller, old *metadata.Image, b *metadata.Br
 		}
 	}
 	l.shutdowns[key] = s
-}
-
-func (j *judge) partitionChanged(c *controller, image *metadata.Image, t *metadata.Topic, n int32, old, p *metadata.Partition) {
-	l := j.ledger
-	fail := func(invariant, why string) {
-		j.fail(invariant, c.n.id, "%s-%d goes from %v to %v: %s", t.Name(), n, old, p, why)
-	}
-	if err := p.Validate(); err != nil {
-		fail("C3", err.Error())
-	} else if len(p.ISR) == 0 && !l.elr {
-		fail("C3", "no ISR")
-	}
-	if p.Leader != kafka.NoLeader {
-		key := leadership{t.ID(), n, p.LeaderEpoch}
-		if other, ok := l.leaders[key]; ok && other != p.Leader {
-			fail("C1", "another led in that epoch")
-		}
-		l.leaders[key] = p.Leader
-		if b, ok := image.Broker(p.Leader); ok && !b.HasOnlineDirectory(p.Directory(p.Leader)) && (old == nil || old.Leader != p.Leader) {
-			fail("K16", "its directory is offline")
-		}
-	}
-	l.states[stateKey{t.ID(), n, p.PartitionEpoch}] = p
-	var isr []kafka.BrokerID
-	led := kafka.NoLeader
-	if old != nil {
-		isr, led = old.ISR, old.Leader
-		if !p.Equal(old) && p.PartitionEpoch <= old.PartitionEpoch || p.LeaderEpoch < old.LeaderEpoch || p.Leader != led && p.LeaderEpoch == old.LeaderEpoch {
-			fail("C2", "an epoch stays or goes back")
-		}
-	}
-	for _, id := range p.ISR {
-		if b, ok := image.Broker(id); !slices.Contains(isr, id) && (!ok || !b.Active()) {
-			fail("C4", "a broker that is not active is in sync")
-		}
-	}
-	if b, ok := image.Broker(p.Leader); p.Leader != kafka.NoLeader && p.Leader != led && (!ok || !b.Active()) {
-		fail("C4", "the leader is not active")
-	}
-	if old == nil || p.Leader == led || p.Leader == kafka.NoLeader || old.Reassigning() {
-		return
-	}
-	j.w.cov.LeadersElected++
-	if !slices.Contains(isr, p.Leader) && !slices.Contains(old.ELR(), p.Leader) {
-		j.w.cov.Unclean++
-		if len(p.ISR) != 1 || p.LeaderRecoveryState != kafka.Recovering {
-			fail("C6", "the leader may have lost records")
-		}
-	}
 }
 
 // arrives takes note of a request before it is decided, and gives the broker
@@ -329,7 +257,7 @@ func (j *judge) answers(c *controller, body kmsg.Request, resp kmsg.Response) {
 				continue
 			}
 			j.w.cov.Topics++
-			if l.topics[t.TopicID] != t.Topic {
+			if l.rules.Named(t.TopicID) != t.Topic {
 				lost("topic %s is told to be created and is not committed", t.Topic)
 			}
 		}
