@@ -1,0 +1,55 @@
+package quorumlog
+
+import (
+	"fmt"
+	"io"
+
+	"kbench/internal/checker"
+)
+
+// ResultName is that of the verdict among a run's checks.
+const ResultName = "quorum"
+
+// Judge reads what Store wrote, twice. A file that was cut short is an error.
+//
+// Of the logs together, beside what checker.Metadata says of their content:
+//
+//   - K1: an epoch has one leader, which a majority of its voters voted for
+//   - K2: logs that hold one batch hold the same ones before it
+//   - K3: no voter that runs differs from what a majority holds of the newest
+//     epoch
+//   - K8: an epoch begins with its LeaderChange record and has one; epochs go
+//     forward
+//   - K9: a snapshot is the replay of the log below it, and ends with a batch
+//   - C10: producer ids are given once
+//   - K12: every record replays
+func Judge(r io.ReadSeeker) (checker.Result, error) {
+	res, err := judge(r)
+	if err != nil {
+		return res, fmt.Errorf("read the logs of the quorum: %w", err)
+	}
+	return res, nil
+}
+
+func judge(r io.ReadSeeker) (checker.Result, error) {
+	res := checker.Result{Name: ResultName}
+	logs := newLogs()
+	head, err := read(r, logs.see)
+	if err != nil {
+		return res, err
+	}
+	chain := logs.judge(head)
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return res, err
+	}
+	content := newContent(chain)
+	if _, err := read(r, content.see); err != nil {
+		return res, err
+	}
+	content.end()
+	res.Looked = logs.looked + content.rules.Looked
+	for _, b := range append(logs.broken, content.broken()...) {
+		res.Faults = append(res.Faults, b.Invariant+": "+b.Detail)
+	}
+	return res, nil
+}

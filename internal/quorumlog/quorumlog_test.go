@@ -1,0 +1,295 @@
+package quorumlog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/metalog"
+)
+
+// quorum is three logs that are written batch by batch.
+type quorum struct {
+	t    *testing.T
+	dir  string
+	logs [3]*metalog.Log
+
+	stopped bool // the first voter is
+}
+
+var all = []int{0, 1, 2}
+
+func newQuorum(t *testing.T) *quorum {
+	q := &quorum{t: t, dir: t.TempDir()}
+	for i := range q.logs {
+		l, err := metalog.Open(metalog.Config{FS: metalog.OS(), Dir: q.voters()[i].Dir, SegmentBytes: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.logs[i] = l
+		t.Cleanup(func() { _ = l.Close() })
+	}
+	return q
+}
+
+func (q *quorum) voters() []Voter {
+	var out []Voter
+	for i, name := range []string{"a", "b", "c"} {
+		out = append(out, Voter{ID: kafka.BrokerID(1001 + i), Dir: filepath.Join(q.dir, name), Stopped: q.stopped && i == 0})
+	}
+	return out
+}
+
+// write appends a batch to some of the logs; all must end at one offset.
+func (q *quorum) write(on []int, epoch kafka.LeaderEpoch, control bool, records ...metalog.Record) {
+	q.t.Helper()
+	for _, i := range on {
+		raw, err := metalog.Batch{BaseOffset: q.logs[i].EndOffset(), Epoch: epoch, Control: control, Records: records}.Append(nil)
+		if err == nil {
+			err = q.logs[i].Append(raw)
+		}
+		if err != nil {
+			q.t.Fatal(err)
+		}
+	}
+}
+
+// lead opens an epoch; granted is how many of the three vote for the leader.
+func (q *quorum) lead(on []int, epoch kafka.LeaderEpoch, leader kafka.BrokerID, granted int) {
+	m := metalog.LeaderChange{Leader: leader}
+	for i := range q.logs {
+		m.Voters = append(m.Voters, metalog.VoterKey{ID: kafka.BrokerID(1001 + i)})
+	}
+	m.GrantingVoters = m.Voters[:granted]
+	q.write(on, epoch, true, m.Record())
+}
+
+func (q *quorum) records(on []int, epoch kafka.LeaderEpoch, records ...metadata.Record) {
+	var out []metalog.Record
+	for _, r := range records {
+		version := int16(0)
+		if _, ok := r.(*metadata.RegisterBrokerRecord); ok {
+			version = 1
+		}
+		value, err := metadata.AppendRecord(nil, r, version)
+		if err != nil {
+			q.t.Fatal(err)
+		}
+		out = append(out, metalog.Record{Value: value})
+	}
+	q.write(on, epoch, false, out...)
+}
+
+// snapshot has a voter take one of what it holds, made of records.
+func (q *quorum) snapshot(on int, id metalog.SnapshotID, records ...metadata.Record) {
+	w, err := q.logs[on].NewSnapshot(id, 0, metalog.Quorum{})
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	for _, r := range records {
+		value, err := metadata.AppendRecord(nil, r, 0)
+		if err == nil {
+			err = w.Append(value)
+		}
+		if err != nil {
+			q.t.Fatal(err)
+		}
+	}
+	if err := w.Freeze(); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+var (
+	topicID   = kafka.UUID{7}
+	newTopic  = &metadata.TopicRecord{Name: "t", TopicID: topicID}
+	partition = &metadata.PartitionRecord{
+		TopicID: topicID, Replicas: []kafka.BrokerID{1, 2}, ISR: []kafka.BrokerID{1, 2}, Leader: 1, LeaderEpoch: 0, PartitionEpoch: 0,
+	}
+)
+
+func register(id kafka.BrokerID, epoch kafka.BrokerEpoch) *metadata.RegisterBrokerRecord {
+	return &metadata.RegisterBrokerRecord{BrokerID: id, BrokerEpoch: epoch, IncarnationID: kafka.UUID{byte(id)}}
+}
+
+func moved(leader kafka.BrokerID, isr ...kafka.BrokerID) *metadata.PartitionChangeRecord {
+	c := metadata.NewPartitionChange(topicID, 0)
+	c.Leader, c.ISR = leader, isr
+	return c
+}
+
+// play writes what a small quorum does: two brokers register, a topic is made,
+// its leader stops, and another controller takes over.
+func play(t *testing.T) *quorum {
+	q := newQuorum(t)
+	q.lead(all, 1, 1001, 2)
+	q.records(all, 1, register(1, 1), register(2, 2)) // offsets 1, 2
+	q.records(all, 1, newTopic, partition)            // 3, 4
+	q.lead(all, 3, 1002, 3)                           // 5
+	q.records(all, 3, &metadata.FenceBrokerRecord{ID: 1, Epoch: 1}, moved(2, 2))
+	return q // 8 is next
+}
+
+func (q *quorum) store() []byte {
+	var buf bytes.Buffer
+	if err := Store(&buf, q.voters()); err != nil {
+		q.t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func judged(t *testing.T, file []byte) (looked int64, faults string) {
+	t.Helper()
+	r, err := Judge(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != ResultName {
+		t.Errorf("the check is named %q", r.Name)
+	}
+	return r.Looked, strings.Join(r.Faults, "\n")
+}
+
+func TestSoundLogs(t *testing.T) {
+	for name, more := range map[string]func(q *quorum){
+		"a voter stopped with what was deposed": func(q *quorum) {
+			q.records([]int{0}, 3, &metadata.NoOpRecord{})
+			q.lead([]int{1, 2}, 4, 1002, 2)
+			q.stopped = true
+		},
+		"equal":                               func(*quorum) {},
+		"one voter is behind":                 func(q *quorum) { q.records([]int{0, 1}, 3, &metadata.NoOpRecord{}) },
+		"what only the leader has":            func(q *quorum) { q.records([]int{1}, 3, &metadata.NoOpRecord{}) },
+		"what a leader that was deposed kept": func(q *quorum) { q.records([]int{0}, 3, &metadata.NoOpRecord{}); q.lead([]int{1}, 4, 1002, 2) },
+		"a snapshot": func(q *quorum) {
+			q.snapshot(2, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1), register(2, 2))
+		},
+		"an aborted transaction left no trace": abortedTransaction,
+	} {
+		q := play(t)
+		more(q)
+		if looked, faults := judged(t, q.store()); looked < 20 || faults != "" {
+			t.Errorf("%s: looked at %d, %s", name, looked, faults)
+		}
+	}
+}
+
+func abortedTransaction(q *quorum) {
+	id := kafka.UUID{9}
+	q.records(all, 3, &metadata.BeginTransactionRecord{}, &metadata.TopicRecord{Name: "u", TopicID: id})
+	q.records(all, 3, &metadata.AbortTransactionRecord{}, &metadata.TopicRecord{Name: "u", TopicID: kafka.UUID{10}})
+}
+
+// Each fault is planted in logs that are sound without it, and is found in the
+// stored file by its name.
+func TestPlantedFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		want  string
+		plant func(q *quorum)
+	}{
+		"a leader without a majority": {"K1", func(q *quorum) { q.lead(all, 4, 1003, 1) }},
+		"two leaders of an epoch":     {"K1", func(q *quorum) { q.lead([]int{0, 1}, 4, 1001, 2); q.lead([]int{2}, 4, 1003, 2) }},
+		"other records in one place": {"K2", func(q *quorum) {
+			q.records([]int{0, 1}, 3, moved(kafka.NoLeader))
+			q.records([]int{2}, 3, &metadata.NoOpRecord{})
+		}},
+		"logs that meet again": {"K2", func(q *quorum) {
+			q.lead([]int{0}, 4, 1001, 2)
+			q.lead([]int{1, 2}, 5, 1002, 2)
+			q.lead(all, 6, 1002, 2)
+		}},
+		"a voter that kept what was deposed": {"K3", func(q *quorum) {
+			q.records([]int{0}, 3, &metadata.NoOpRecord{})
+			q.lead([]int{1, 2}, 4, 1002, 2)
+		}},
+		"an epoch without its beginning": {"K8", func(q *quorum) { q.records(all, 4, &metadata.NoOpRecord{}) }},
+		"an epoch that begins twice":     {"K8", func(q *quorum) { q.lead(all, 3, 1002, 2) }},
+		"a snapshot of something else":   {"K9", func(q *quorum) { q.snapshot(2, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1)) }},
+		"a record of an unknown topic": {"K12", func(q *quorum) {
+			c := moved(2, 2)
+			c.TopicID = kafka.UUID{8}
+			q.records(all, 3, c)
+		}},
+		"a fenced leader":            {"C4", func(q *quorum) { q.records(all, 3, moved(1, 1, 2)) }},
+		"a leader out of sync":       {"C3", func(q *quorum) { q.records(all, 3, moved(2, 1)) }},
+		"nobody in sync":             {"C3", func(q *quorum) { q.records(all, 3, moved(kafka.NoLeader, []kafka.BrokerID{}...)) }},
+		"an unclean leader":          {"C6", func(q *quorum) { q.records(all, 3, register(1, 8), moved(1, 1)) }},
+		"an epoch that goes back":    {"C2", func(q *quorum) { q.records(all, 3, partition) }},
+		"another leader of an epoch": {"C1", func(q *quorum) { p := *partition; p.LeaderEpoch = 1; q.records(all, 3, register(1, 8), &p) }},
+		"a topic that is back":       {"C8", func(q *quorum) { q.records(all, 3, &metadata.RemoveTopicRecord{TopicID: topicID}, newTopic) }},
+		"producer ids given twice": {"C10", func(q *quorum) {
+			q.records(all, 3, &metadata.ProducerIDsRecord{BrokerID: 2, BrokerEpoch: 2, NextProducerID: 1000})
+			q.records(all, 3, &metadata.ProducerIDsRecord{BrokerID: 2, BrokerEpoch: 2, NextProducerID: 1000})
+		}},
+		"a broker epoch that is no offset": {"K13", func(q *quorum) { q.records(all, 3, register(1, 77)) }},
+	} {
+		q := play(t)
+		c.plant(q)
+		if _, faults := judged(t, q.store()); !strings.Contains("\n"+faults, "\n"+c.want+": ") {
+			t.Errorf("%s: want %s, found %q", name, c.want, faults)
+		}
+	}
+}
+
+// A log whose beginning went into a snapshot is judged from there.
+func TestLogThatBeginsWithASnapshot(t *testing.T) {
+	q := newQuorum(t)
+	q.lead(all, 1, 1001, 2)
+	q.records(all, 1, register(1, 1), register(2, 2))
+	for i := range q.logs {
+		q.snapshot(i, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1), register(2, 2))
+		if _, err := q.logs[i].DeleteSnapshotsBefore(metalog.SnapshotID{EndOffset: 3, Epoch: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q.records(all, 1, newTopic, partition)
+	if _, faults := judged(t, q.store()); faults != "" {
+		t.Error(faults)
+	}
+	q.records(all, 1, moved(2, 1))
+	if _, faults := judged(t, q.store()); !strings.HasPrefix(faults, "C3: ") {
+		t.Errorf("found %q", faults)
+	}
+}
+
+func TestDamagedFile(t *testing.T) {
+	good := play(t).store()
+	for n := 0; n < len(good)-1; n += 17 {
+		if _, err := Judge(bytes.NewReader(good[:n])); err == nil {
+			t.Fatalf("a file cut to %d of %d bytes is taken", n, len(good))
+		}
+	}
+	for name, text := range map[string]string{
+		"nothing":      "",
+		"no voters":    "{}\n{\"end\":true}\n",
+		"no batch":     "{\"voters\":[1]}\n{\"held\":[1],\"bytes\":3}\nabc{\"end\":true}\n",
+		"forged size":  "{\"voters\":[1]}\n{\"held\":[1],\"bytes\":1000000000}\nabc",
+		"no holder":    "{\"voters\":[1]}\n{\"bytes\":3}\nabc{\"end\":true}\n",
+		"what follows": "{\"voters\":[1]}\n{\"end\":true}\nabc",
+	} {
+		var buf bytes.Buffer
+		zw := gzip.NewWriter(&buf)
+		if _, err := io.WriteString(zw, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := zw.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Judge(bytes.NewReader(buf.Bytes())); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestStoreOfNoLog(t *testing.T) {
+	err := Store(io.Discard, []Voter{{ID: 1001, Dir: filepath.Join(t.TempDir(), "gone")}})
+	if err == nil || !strings.Contains(err.Error(), "voter 1001") {
+		t.Errorf("%v", err)
+	}
+}
