@@ -68,11 +68,20 @@ func (run *cellRun) check(ctx context.Context) error {
 		return fmt.Errorf("verify: %w", err)
 	}
 	for _, r := range verdict {
-		run.out.Checks = append(run.out.Checks, results.Check{
-			Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More,
-		})
+		run.checked(r)
 	}
-	return errors.Join(run.keepHistory(h), run.judgeZnodes())
+	return errors.Join(run.keepHistory(h), run.judgeZnodes(), run.judgeQuorum(ctx))
+}
+
+// checked keeps an answer for the run folder.
+func (run *cellRun) checked(r checker.Result) {
+	run.out.Checks = append(run.out.Checks, results.Check{Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More})
+}
+
+// unjudged says in the run that a check was left out, which without a word would
+// look as if it had been there.
+func (run *cellRun) unjudged(name, why string) {
+	run.out.Notes = append(run.out.Notes, fmt.Sprintf("%s: the check %s was left out: %s", run.spec.ID, name, why))
 }
 
 // gather collects everything that is judged.

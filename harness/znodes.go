@@ -9,37 +9,36 @@ import (
 
 	"kbench/internal/zkhistory"
 	"kbench/kafka/ibp"
-	"kbench/results"
 )
 
-// maxJournal bounds the transaction logs that are read, in bytes: more take
-// minutes and gigabytes of a run folder. The znodes of some 500,000 partitions
-// that all fail over a few times are less.
+// maxJournal bounds the logs of a store or of a voter that are read, in bytes:
+// more take minutes and gigabytes of a run folder. The znodes of some 500,000
+// partitions that all fail over a few times are less, records even more so.
 const maxJournal = 2 << 30
 
-// journaled is a node of a store whose transaction log is on this machine.
+// journaled is a node whose data are on this machine.
 type journaled interface {
 	DataDir() string
 }
 
-// history gives what a cluster's store was written, and false where its
-// transaction logs cannot be read here.
-func (s *store) history() (zkhistory.Source, bool) {
+// history gives what a cluster's store was written; where its transaction logs
+// are not read, why says so.
+func (s *store) history() (source zkhistory.Source, why string) {
 	var dirs []string
 	for _, n := range s.nodes {
 		j, ok := n.(journaled)
 		if !ok {
-			return nil, false
+			return nil, "the transaction logs of " + s.description + " are not on this machine's file system"
 		}
 		dirs = append(dirs, j.DataDir())
 	}
-	switch {
-	case len(dirs) == 0:
-		return nil, false
-	case s.description == EmbeddedStore:
-		return zkhistory.Embedded(dirs[0]), sizeOf(dirs[0]) <= maxJournal
+	if n := sizeOf(dirs[0]); n > maxJournal {
+		return nil, fmt.Sprintf("the transaction logs have %d MiB, more than %d", n>>20, maxJournal>>20)
 	}
-	return zkhistory.ZooKeeper(dirs...), sizeOf(dirs[0]) <= maxJournal
+	if s.description == EmbeddedStore {
+		return zkhistory.Embedded(dirs[0]), ""
+	}
+	return zkhistory.ZooKeeper(dirs...), ""
 }
 
 // sizeOf adds up the files below a directory.
@@ -59,8 +58,12 @@ func sizeOf(dir string) (bytes int64) {
 // judgeZnodes judges every write of the cluster's znodes, whoever its controller
 // is, and keeps them in the run folder, so that they can be judged again.
 func (run *cellRun) judgeZnodes() error {
-	source, ok := run.cluster.store.history()
-	if !ok {
+	if len(run.cluster.store.nodes) == 0 {
+		return nil
+	}
+	source, why := run.cluster.store.history()
+	if source == nil {
+		run.unjudged(zkhistory.ResultName, why)
 		return nil
 	}
 	protocol, err := ibp.Parse(run.spec.Config.ZK.Protocol)
@@ -75,6 +78,6 @@ func (run *cellRun) judgeZnodes() error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	run.out.Checks = append(run.out.Checks, results.Check{Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More})
+	run.checked(r)
 	return nil
 }

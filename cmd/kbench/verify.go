@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/internal/checker"
+	"kbench/internal/quorumlog"
 	"kbench/internal/zkhistory"
 	"kbench/results"
 )
@@ -23,8 +24,9 @@ func newVerify() *cobra.Command {
 anew, with the digest taken when it was written, and judges the stored histories again by this version's invariants:
 acknowledged changes are in the final metadata, the changes of each topic are
 linearizable, brokers agree, a leader epoch has one leader, epochs never go back;
-and in ZooKeeper mode every write of a
-znode that a controller or a broker made. Exit code 0 means that the run is whole
+in ZooKeeper mode every write of a
+znode that a controller or a broker made; in KRaft mode the metadata logs of all
+voters, which are those of one Raft, and every record of theirs. Exit code 0 means that the run is whole
 and valid, 3 that it is not, 2 that it cannot be read: it is no run folder, or
 files of it are missing, truncated or damaged.`,
 		Example: "  kbench verify kbench-results/latest",
@@ -76,16 +78,18 @@ func verifyRun(w io.Writer, r *results.Run) error {
 		}
 	}
 	for _, f := range r.Manifest.Files {
-		name, found := strings.CutSuffix(f.Name, zkhistory.FileSuffix)
-		if !found {
-			continue
+		for suffix, judge := range judges {
+			name, found := strings.CutSuffix(f.Name, suffix)
+			if !found {
+				continue
+			}
+			res, err := judgeFile(filepath.Join(r.Dir, filepath.FromSlash(f.Name)), judge)
+			if err != nil {
+				say(false, "%s: %v", name, err)
+				continue
+			}
+			say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
 		}
-		res, err := judgeZnodes(filepath.Join(r.Dir, filepath.FromSlash(f.Name)))
-		if err != nil {
-			say(false, "%s: %v", name, err)
-			continue
-		}
-		say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
 	}
 	if histories == 0 {
 		_, _ = fmt.Fprintln(w, "      the run stored no histories: invariants cannot be judged again")
@@ -97,14 +101,20 @@ func verifyRun(w io.Writer, r *results.Run) error {
 	return nil
 }
 
-// judgeZnodes judges the stored history of a ZooKeeper's znodes.
-func judgeZnodes(path string) (checker.Result, error) {
+// judges are those of what a run keeps of its metadata store, by how the names of
+// the files end; a name ends in one way.
+var judges = map[string]func(io.ReadSeeker) (checker.Result, error){
+	zkhistory.FileSuffix: func(r io.ReadSeeker) (checker.Result, error) { return zkhistory.Judge(r) },
+	quorumlog.FileSuffix: quorumlog.Judge,
+}
+
+func judgeFile(path string, judge func(io.ReadSeeker) (checker.Result, error)) (checker.Result, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return checker.Result{}, err
 	}
 	defer func() { _ = f.Close() }()
-	return zkhistory.Judge(f)
+	return judge(f)
 }
 
 func because(err error) string {

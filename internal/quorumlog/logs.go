@@ -100,6 +100,9 @@ func leaderChange(b metalog.Batch) (*metalog.LeaderChange, error) {
 }
 
 func (g *logs) elected(b metalog.Batch, m metalog.LeaderChange) {
+	if m.Leader == kafka.NoLeader {
+		return // the empty entry of a Raft whose log does not say who leads
+	}
 	if other, ok := g.leaders[b.Epoch]; ok && other != m.Leader {
 		g.fault("K1", "epoch %d has the leaders %d and %d", b.Epoch, other, m.Leader)
 	}

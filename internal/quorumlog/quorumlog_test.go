@@ -27,7 +27,7 @@ var all = []int{0, 1, 2}
 func newQuorum(t *testing.T) *quorum {
 	q := &quorum{t: t, dir: t.TempDir()}
 	for i := range q.logs {
-		l, err := metalog.Open(metalog.Config{FS: metalog.OS(), Dir: q.voters()[i].Dir, SegmentBytes: 400})
+		l, err := metalog.Open(metalog.Config{FS: metalog.OS(), Dir: q.voters()[i].Dir, SegmentBytes: 400, NoSync: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,6 +164,7 @@ func TestSoundLogs(t *testing.T) {
 			q.stopped = true
 		},
 		"equal":                               func(*quorum) {},
+		"a log that does not say who leads":    func(q *quorum) { q.write(all, 4, true, metalog.LeaderChange{Leader: kafka.NoLeader}.Record()) },
 		"one voter is behind":                 func(q *quorum) { q.records([]int{0, 1}, 3, &metadata.NoOpRecord{}) },
 		"what only the leader has":            func(q *quorum) { q.records([]int{1}, 3, &metadata.NoOpRecord{}) },
 		"what a leader that was deposed kept": func(q *quorum) { q.records([]int{0}, 3, &metadata.NoOpRecord{}); q.lead([]int{1}, 4, 1002, 2) },
