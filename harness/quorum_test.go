@@ -34,9 +34,9 @@ func TestVoterLogs(t *testing.T) {
 	}}
 	got, why := c.voterLogs()
 	want := []quorumlog.Voter{
-		{ID: 1001, Dir: filepath.Join("a", metalog.PartitionDir)},
-		{ID: 1002, Dir: filepath.Join("b", metalog.PartitionDir), Stopped: true},
-		{ID: 1003, Dir: filepath.Join("c", metalog.PartitionDir), Stopped: true},
+		{ID: 1001, Dir: filepath.Join("a", nodeconfig.MetadataDir, metalog.PartitionDir)},
+		{ID: 1002, Dir: filepath.Join("b", nodeconfig.MetadataDir, metalog.PartitionDir), Stopped: true},
+		{ID: 1003, Dir: filepath.Join("c", nodeconfig.MetadataDir, metalog.PartitionDir), Stopped: true},
 	}
 	if why != "" || !slices.Equal(got, want) {
 		t.Errorf("%v, %q", got, why)

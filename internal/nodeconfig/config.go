@@ -46,6 +46,10 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // D gives d as a time.Duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
+// MetadataDir is the directory in DataDir where a voter keeps its metadata log, as
+// Kafka's metadata.log.dir.
+const MetadataDir = "metadata"
+
 // Config is one process. Fields that do not belong to its role stay zero.
 type Config struct {
 	Name      string `json:"name"`      // unique in the cluster; names files and trace events

@@ -64,7 +64,7 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			NodeID: self.ID, ClusterID: p.cfg.ClusterID, Voters: p.voters(),
 			Controller: true, AutoJoin: p.cfg.Quorum.AutoJoin, Bootstrap: p.cfg.Quorum.Bootstrap,
 			Endpoints:    []kafka.Endpoint{{Listener: raftclient.ControllerListener, Host: self.Host, Port: self.Port}},
-			Dir:          filepath.Join(p.cfg.DataDir, "metadata"),
+			Dir:          filepath.Join(p.cfg.DataDir, nodeconfig.MetadataDir),
 			FS:           p.metalogFS(),
 			AppendLinger: orDefault(k.AppendLinger, raftclient.DefaultAppendLinger),
 			FetchTimeout: t.FetchTimeout.D(), ElectionTimeout: t.ElectionTimeout.D(),
