@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kbench/internal/quorumlog"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/metalog"
+	"kbench/results"
+)
+
+// quorumFile is a kept log of one voter, in which a topic's partition gets this
+// ISR.
+func quorumFile(t *testing.T, isr ...kafka.BrokerID) []byte {
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	_, _ = fmt.Fprintln(zw, `{"voters":[1001]}`)
+	voters := []metalog.VoterKey{{ID: 1001}}
+	change := metalog.LeaderChange{Leader: 1001, Voters: voters, GrantingVoters: voters}.Record()
+	topic := kafka.UUID{7}
+	var records []metalog.Record
+	for _, r := range []metadata.Record{
+		&metadata.RegisterBrokerRecord{BrokerID: 1, BrokerEpoch: 1},
+		&metadata.TopicRecord{Name: "t", TopicID: topic},
+		&metadata.PartitionRecord{TopicID: topic, Replicas: []kafka.BrokerID{1, 2}, ISR: isr, Leader: 1},
+	} {
+		value, err := metadata.AppendRecord(nil, r, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, metalog.Record{Value: value})
+	}
+	for _, batch := range []metalog.Batch{{Epoch: 1, Control: true, Records: []metalog.Record{change}}, {BaseOffset: 1, Epoch: 1, Records: records}} {
+		raw, err := batch.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(zw, "{\"held\":[1001],\"bytes\":%d}\n%s", len(raw), raw)
+	}
+	_, _ = fmt.Fprintln(zw, `{"end":true}`)
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// The logs that a run kept are judged again: a fault that is in them is found,
+// whatever the run said of itself.
+func TestVerifyJudgesTheQuorum(t *testing.T) {
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+		ok   bool
+	}{
+		"sound":           {quorumFile(t, 1), "ok   kraft.base.1: quorum, looked at ", true},
+		"planted":         {quorumFile(t, 2), "quorum, looked at 5: C3: t-0 goes from", false},
+		"cut short":       {quorumFile(t, 1)[:120], "BAD  kraft.base.1: read the logs of the quorum", false},
+		"nobody's a file": {nil, "BAD  kraft.base.1: read the logs of the quorum", false},
+	} {
+		started := time.Date(2026, 11, 29, 17, 0, 0, 0, time.UTC)
+		out := t.TempDir()
+		w, err := results.Create(out, "quorum", started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.Dir(), "kraft.base.1"+quorumlog.FileSuffix), c.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(results.Manifest{
+			Name: "quorum", Started: started, Ended: started,
+			Cells: []results.Cell{{ID: "kraft.base", Target: "kraft", Variant: "base", Partitions: 1, Verdict: results.Valid}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := results.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		err = verifyRun(&b, r)
+		if !strings.Contains(b.String(), c.want) || strings.Contains(b.String(), "BAD  kraft") == c.ok {
+			t.Errorf("%s: %v\n%s", name, err, b.String())
+		}
+	}
+}
