@@ -8,23 +8,33 @@ import (
 )
 
 // chain is the log that the others are compared with and that is replayed: that
-// of the voter which would win an election among all.
+// of the voter which would win an election among all. A voter that came later, or
+// was far behind, has what went before in a snapshot alone; that is taken from
+// the log of one which holds the same where its own begins.
 type chain struct {
-	voter      kafka.BrokerID
-	start, end kafka.Offset
+	voter kafka.BrokerID
+	start kafka.Offset // of its log
+	first kafka.BrokerID
+	from  kafka.Offset // of the log of first; start where no other goes further back
+}
+
+// holds reports whether a batch at an offset that these voters hold is of the
+// chain.
+func (c chain) holds(base kafka.Offset, held []kafka.BrokerID) bool {
+	if base < c.start {
+		return slices.Contains(held, c.first)
+	}
+	return slices.Contains(held, c.voter)
 }
 
 // judge compares the logs of a file, all of which were seen.
 func (g *logs) judge(head line) chain {
 	c := g.newest(head.Voters)
-	set := head.Voters
-	for i, e := range g.entries {
-		if ids, ok := g.voters[i]; ok && slices.Contains(e.held, c.voter) {
-			set = ids
-		}
-	}
-	hw := g.committed(c, set)
+	hw := g.committed(c, g.voting(c, head.Voters))
 	for _, id := range head.Voters {
+		if s := g.snapshots[id]; g.places[id].start > s.end {
+			g.fault("K9", "the log of voter %d begins at offset %d, its newest snapshot ends at %d", id, g.places[id].start, s.end)
+		}
 		if slices.Contains(head.Stopped, id) {
 			g.compare(id, c, 0)
 		} else {
@@ -40,7 +50,19 @@ func (g *logs) newest(voters []kafka.BrokerID) chain {
 		x, y := g.places[a], g.places[b]
 		return cmp.Or(cmp.Compare(x.epoch, y.epoch), cmp.Compare(x.end, y.end), cmp.Compare(y.start, x.start))
 	})
-	return chain{voter: best, start: g.places[best].start, end: g.places[best].end}
+	start := g.places[best].start
+	c := chain{voter: best, start: start, first: best, from: start}
+	for _, e := range g.entries {
+		if e.base != start || !slices.Contains(e.held, best) {
+			continue
+		}
+		for _, id := range e.held {
+			if at := g.places[id].start; at < c.from {
+				c.first, c.from = id, at
+			}
+		}
+	}
+	return c
 }
 
 // committed is up to where a majority of the voters hold records of the newest
@@ -65,10 +87,10 @@ func (g *logs) committed(c chain, set []kafka.BrokerID) (hw kafka.Offset) {
 func (g *logs) compare(id kafka.BrokerID, c chain, hw kafka.Offset) {
 	differs := kafka.NoOffset
 	for _, e := range g.entries {
-		if e.base < c.start || !slices.Contains(e.held, id) {
+		if e.base < c.from || !slices.Contains(e.held, id) {
 			continue
 		}
-		same := slices.Contains(e.held, c.voter)
+		same := c.holds(e.base, e.held)
 		switch {
 		case !same && differs == kafka.NoOffset:
 			differs = e.base

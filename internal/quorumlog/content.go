@@ -2,8 +2,6 @@ package quorumlog
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"kbench/internal/checker"
 	"kbench/kafka"
@@ -12,23 +10,18 @@ import (
 )
 
 // content replays the records of the chain, one by one, and has what they change
-// judged.
+// judged. It holds the metadata of one offset, and beside it, one after the other,
+// those of the snapshots.
 type content struct {
 	chain  chain
 	rules  *checker.Metadata
 	faults []checker.Broken // of the replay itself; one ends it
 
 	image     *metadata.Image
-	next      kafka.Offset
+	next      kafka.Offset    // where the replay stands
+	began     kafka.Offset    // and where it began: the end of a snapshot, or 0
 	before    *metadata.Image // of the open transaction
 	snapshots map[kafka.Offset][]snapshot
-}
-
-// snapshot is one that voters took.
-type snapshot struct {
-	name   string
-	held   []kafka.BrokerID
-	digest uint64
 }
 
 func newContent(c chain) *content {
@@ -45,96 +38,23 @@ func (c *content) see(l line, raw []byte) error {
 	if l.Snapshot != "" {
 		return c.snapshot(l, raw)
 	}
-	if !slices.Contains(l.Held, c.chain.voter) || len(c.faults) > 0 {
-		return nil
-	}
 	b, _, err := metalog.ReadBatch(raw)
-	if err != nil || b.BaseOffset < c.next {
-		return err // a snapshot holds it
+	if err != nil || len(c.faults) > 0 || !c.chain.holds(b.BaseOffset, l.Held) || b.EndOffset() <= c.next {
+		return err // what ends below is in the snapshot that the replay began with
 	}
-	if b.BaseOffset > c.next {
-		c.fault("K9", "no snapshot of voter %d holds the records below its log, which begins at offset %d", c.chain.voter, b.BaseOffset)
+	c.compare()
+	switch {
+	case b.BaseOffset > c.next:
+		c.fault("K9", "no snapshot holds the records below offset %d, where the log of voter %d begins", b.BaseOffset, c.chain.first)
 		return nil
-	}
-	if !b.Control {
+	case b.BaseOffset < c.next:
+		c.fault("K9", "the snapshot that ends at %d ends within the batch at offset %d", c.next, b.BaseOffset)
+		return nil
+	case !b.Control:
 		c.replay(b)
 	}
 	c.next = b.EndOffset()
-	c.compare()
 	return nil
-}
-
-// snapshot takes note of one; they come before all batches. The replay begins
-// with that of a log which has no beginning.
-func (c *content) snapshot(l line, raw []byte) error {
-	batches, err := metalog.ReadBatches(raw)
-	if err != nil {
-		return err
-	}
-	delta := metadata.NewDelta(metadata.Empty())
-	for _, b := range batches {
-		if b.Control {
-			continue
-		}
-		for _, rec := range b.Records {
-			r, _, err := metadata.ReadRecord(rec.Value)
-			if err == nil {
-				err = delta.Replay(r)
-			}
-			if err != nil {
-				c.fault("K9", "snapshot %s of voters %v cannot be replayed: %v", l.Snapshot, l.Held, err)
-				return nil
-			}
-		}
-	}
-	id, ok := metalog.ParseSnapshotFileName(l.Snapshot)
-	if !ok {
-		return fmt.Errorf("%q is no name of a snapshot", l.Snapshot)
-	}
-	image := delta.Apply(id.EndOffset-1, int32(id.Epoch))
-	c.snapshots[id.EndOffset] = append(c.snapshots[id.EndOffset], snapshot{l.Snapshot, l.Held, image.Digest()})
-	if c.chain.start > 0 && id.EndOffset >= c.chain.start && slices.Contains(l.Held, c.chain.voter) {
-		c.begin(image, id.EndOffset)
-	}
-	return nil
-}
-
-// begin takes the metadata of a snapshot for what came before the log.
-func (c *content) begin(image *metadata.Image, end kafka.Offset) {
-	c.image, c.next = image, end
-	c.rules.Features(image)
-	for b := range image.Brokers() {
-		c.rules.Broker(nil, b, 0, end)
-	}
-	for t := range image.Topics() {
-		c.rules.Topic(t.Name(), t.ID(), false)
-	}
-}
-
-// compare looks at the snapshots that end where the replay stands.
-func (c *content) compare() {
-	for _, s := range c.snapshots[c.next] {
-		c.rules.Looked++
-		if s.digest != c.image.Digest() {
-			c.fault("K9", "snapshot %s of voters %v is not what the log below it makes", s.name, s.held)
-		}
-	}
-	delete(c.snapshots, c.next)
-}
-
-// end looks at the snapshots that end nowhere.
-func (c *content) end() {
-	var names []string
-	for end, list := range c.snapshots {
-		if end < c.next && end > c.chain.start {
-			for _, s := range list {
-				names = append(names, s.name)
-			}
-		}
-	}
-	if slices.Sort(names); len(names) > 0 && len(c.faults) == 0 {
-		c.fault("K9", "the end of snapshots %s is within a batch", strings.Join(names, ", "))
-	}
 }
 
 func (c *content) replay(b metalog.Batch) {
@@ -196,6 +116,7 @@ func (c *content) record(delta *metadata.Delta, r metadata.Record, b metalog.Bat
 	case *metadata.ProducerIDsRecord:
 		if last := image.NextProducerID(); r.NextProducerID <= last {
 			c.fault("C10", "producer ids below %d are given away after %d", r.NextProducerID, last)
+			return nil // it does not replay either
 		}
 	}
 	if err := delta.Replay(r); err != nil {

@@ -18,9 +18,12 @@ const ResultName = "quorum"
 //   - K2: logs that hold one batch hold the same ones before it
 //   - K3: no voter that runs differs from what a majority holds of the newest
 //     epoch
+//   - K7: voters change by one at a time, and a leader begins with those of its
+//     log
 //   - K8: an epoch begins with its LeaderChange record and has one; epochs go
 //     forward
-//   - K9: a snapshot is the replay of the log below it, and ends with a batch
+//   - K9: a snapshot is the replay of the log below it, and ends with a batch; a
+//     log begins no later than the newest snapshot ends
 //   - C10: producer ids are given once
 //   - K12: every record replays
 func Judge(r io.ReadSeeker) (checker.Result, error) {

@@ -25,18 +25,29 @@ type place struct {
 	epoch      kafka.LeaderEpoch
 }
 
-// logs compares the logs of all voters, without what their records mean.
+// logs compares the logs of all voters, without what their records mean. It holds
+// some 50 bytes for each batch.
 type logs struct {
-	entries []entry
-	places  map[kafka.BrokerID]place
-	leaders map[kafka.LeaderEpoch]kafka.BrokerID
-	voters  map[int][]kafka.BrokerID // as a batch changes them, by its entry
-	looked  int64
-	broken  []checker.Broken
+	entries   []entry
+	places    map[kafka.BrokerID]place
+	snapshots map[kafka.BrokerID]taken // the newest of each voter
+	leaders   map[kafka.LeaderEpoch]kafka.BrokerID
+	voters    map[int][]voterSet // as a batch tells of them, by its entry
+	looked    int64
+	broken    []checker.Broken
+}
+
+// taken is what a snapshot says beside the metadata.
+type taken struct {
+	end    kafka.Offset
+	voters []kafka.BrokerID // nil for static ones
 }
 
 func newLogs() *logs {
-	return &logs{places: map[kafka.BrokerID]place{}, leaders: map[kafka.LeaderEpoch]kafka.BrokerID{}, voters: map[int][]kafka.BrokerID{}}
+	return &logs{
+		places: map[kafka.BrokerID]place{}, snapshots: map[kafka.BrokerID]taken{},
+		leaders: map[kafka.LeaderEpoch]kafka.BrokerID{}, voters: map[int][]voterSet{},
+	}
 }
 
 func (g *logs) fault(invariant, format string, args ...any) {
@@ -45,20 +56,23 @@ func (g *logs) fault(invariant, format string, args ...any) {
 	}
 }
 
-// see takes a batch; they come in order of offset.
+// see takes a batch or a snapshot; batches come in order of offset.
 func (g *logs) see(l line, raw []byte) error {
-	if l.Snapshot != "" {
-		return nil
-	}
 	b, _, err := metalog.ReadBatch(raw)
 	if err != nil {
 		return err
+	}
+	if l.Snapshot != "" {
+		return g.snapshot(l, b)
 	}
 	e := entry{b.BaseOffset, b.EndOffset(), b.Epoch, l.Held}
 	for i := len(g.entries) - 1; i >= 0 && g.entries[i].base == e.base; i-- {
 		if o := g.entries[i]; o.epoch == e.epoch {
 			g.fault("K2", "voters %v and %v hold other records of offset %d and epoch %d", o.held, e.held, e.base, e.epoch)
 		}
+	}
+	if n := len(g.entries); n > 0 && slices.Equal(g.entries[n-1].held, e.held) {
+		e.held = g.entries[n-1].held // most batches are held by all: one slice for them
 	}
 	change, err := leaderChange(b)
 	if err != nil {
@@ -71,19 +85,35 @@ func (g *logs) see(l line, raw []byte) error {
 		g.looked++
 		g.follows(id, e, change != nil)
 	}
-	changes, err := b.QuorumChanges()
-	for _, c := range changes {
-		if c.Voters == nil {
-			continue
-		}
-		var ids []kafka.BrokerID
-		for _, v := range c.Voters {
-			ids = append(ids, v.ID)
-		}
-		g.voters[len(g.entries)] = ids
+	sets, err := setsOf(b)
+	if change != nil && len(change.Voters) > 0 {
+		sets = append([]voterSet{{keys(change.Voters), true}}, sets...)
+	}
+	if len(sets) > 0 {
+		g.voters[len(g.entries)] = sets
 	}
 	g.entries = append(g.entries, e)
 	return err
+}
+
+// snapshot takes note of one, by its first batch.
+func (g *logs) snapshot(l line, first metalog.Batch) error {
+	id, ok := metalog.ParseSnapshotFileName(l.Snapshot)
+	if !ok {
+		return fmt.Errorf("%q is no name of a snapshot", l.Snapshot)
+	}
+	sets, err := setsOf(first)
+	if err != nil {
+		return err
+	}
+	s := taken{end: id.EndOffset}
+	if n := len(sets); n > 0 {
+		s.voters = sets[n-1].ids
+	}
+	for _, voter := range l.Held {
+		g.snapshots[voter] = s
+	}
+	return nil
 }
 
 // leaderChange gives the record that opens an epoch, nil for another batch.

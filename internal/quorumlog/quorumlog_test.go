@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,14 +60,44 @@ func (q *quorum) write(on []int, epoch kafka.LeaderEpoch, control bool, records 
 	}
 }
 
-// lead opens an epoch; granted is how many of the three vote for the leader.
-func (q *quorum) lead(on []int, epoch kafka.LeaderEpoch, leader kafka.BrokerID, granted int) {
+// lead opens an epoch; granted is how many of the voters, the three where none are
+// named, vote for the leader.
+func (q *quorum) lead(on []int, epoch kafka.LeaderEpoch, leader kafka.BrokerID, granted int, voters ...kafka.BrokerID) {
+	if len(voters) == 0 {
+		voters = []kafka.BrokerID{1001, 1002, 1003}
+	}
 	m := metalog.LeaderChange{Leader: leader}
-	for i := range q.logs {
-		m.Voters = append(m.Voters, metalog.VoterKey{ID: kafka.BrokerID(1001 + i)})
+	for _, id := range voters {
+		m.Voters = append(m.Voters, metalog.VoterKey{ID: id})
 	}
 	m.GrantingVoters = m.Voters[:granted]
 	q.write(on, epoch, true, m.Record())
+}
+
+// vote makes these the voters, in all logs.
+func (q *quorum) vote(ids ...kafka.BrokerID) {
+	var set metalog.Voters
+	for _, id := range ids {
+		set.Voters = append(set.Voters, metalog.Voter{VoterKey: metalog.VoterKey{ID: id}})
+	}
+	q.write(all, q.logs[0].LastEpoch(), true, set.Record())
+}
+
+// late has a voter lose its log and come back by the snapshot of offset 3.
+func (q *quorum) late(i int) {
+	q.t.Helper()
+	id, from := metalog.SnapshotID{EndOffset: 3, Epoch: 1}, q.logs[(i+1)%len(q.logs)]
+	q.snapshot(i, id, register(1, 1), register(2, 2))
+	err := q.logs[i].TruncateFullyTo(id)
+	for at := id.EndOffset; err == nil && at < from.EndOffset(); at = q.logs[i].EndOffset() {
+		var raw []byte
+		if raw, err = from.Read(at, 1); err == nil {
+			err = q.logs[i].Append(raw)
+		}
+	}
+	if err != nil {
+		q.t.Fatal(err)
+	}
 }
 
 func (q *quorum) records(on []int, epoch kafka.LeaderEpoch, records ...metadata.Record) {
@@ -164,7 +195,7 @@ func TestSoundLogs(t *testing.T) {
 			q.stopped = true
 		},
 		"equal":                               func(*quorum) {},
-		"a log that does not say who leads":    func(q *quorum) { q.write(all, 4, true, metalog.LeaderChange{Leader: kafka.NoLeader}.Record()) },
+		"a log that does not say who leads":   func(q *quorum) { q.write(all, 4, true, metalog.LeaderChange{Leader: kafka.NoLeader}.Record()) },
 		"one voter is behind":                 func(q *quorum) { q.records([]int{0, 1}, 3, &metadata.NoOpRecord{}) },
 		"what only the leader has":            func(q *quorum) { q.records([]int{1}, 3, &metadata.NoOpRecord{}) },
 		"what a leader that was deposed kept": func(q *quorum) { q.records([]int{0}, 3, &metadata.NoOpRecord{}); q.lead([]int{1}, 4, 1002, 2) },
@@ -172,6 +203,13 @@ func TestSoundLogs(t *testing.T) {
 			q.snapshot(2, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1), register(2, 2))
 		},
 		"an aborted transaction left no trace": abortedTransaction,
+		"voters that come and go": func(q *quorum) {
+			q.vote(1001, 1002, 1003) // as kraft.version is raised
+			q.vote(1001, 1002)
+			q.lead(all, 4, 1002, 2, 1001, 1002)
+			q.vote(1001, 1002, 1003)
+		},
+		"a voter that came late": func(q *quorum) { q.late(2); q.records([]int{2}, 3, &metadata.NoOpRecord{}) },
 	} {
 		q := play(t)
 		more(q)
@@ -212,6 +250,15 @@ func TestPlantedFaults(t *testing.T) {
 		"an epoch without its beginning": {"K8", func(q *quorum) { q.records(all, 4, &metadata.NoOpRecord{}) }},
 		"an epoch that begins twice":     {"K8", func(q *quorum) { q.lead(all, 3, 1002, 2) }},
 		"a snapshot of something else":   {"K9", func(q *quorum) { q.snapshot(2, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1)) }},
+		"a log that begins behind its snapshot": {"K9", func(q *quorum) {
+			q.late(2)
+			q.records(all, 3, &metadata.NoOpRecord{})
+			if err := os.Remove(filepath.Join(q.voters()[2].Dir, metalog.SnapshotID{EndOffset: 3, Epoch: 1}.FileName())); err != nil {
+				q.t.Fatal(err)
+			}
+		}},
+		"two voters go at once":           {"K7", func(q *quorum) { q.vote(1001) }},
+		"a leader with voters of its own": {"K7", func(q *quorum) { q.lead(all, 4, 1002, 2, 1002, 1003) }},
 		"a record of an unknown topic": {"K12", func(q *quorum) {
 			c := moved(2, 2)
 			c.TopicID = kafka.UUID{8}
@@ -238,23 +285,47 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// A log whose beginning went into a snapshot is judged from there.
+// A log whose beginning went into a snapshot is judged from there, and the later
+// snapshots of other voters too.
 func TestLogThatBeginsWithASnapshot(t *testing.T) {
 	q := newQuorum(t)
 	q.lead(all, 1, 1001, 2)
 	q.records(all, 1, register(1, 1), register(2, 2))
-	for i := range q.logs {
-		q.snapshot(i, metalog.SnapshotID{EndOffset: 3, Epoch: 1}, register(1, 1), register(2, 2))
-		if _, err := q.logs[i].DeleteSnapshotsBefore(metalog.SnapshotID{EndOffset: 3, Epoch: 1}); err != nil {
-			t.Fatal(err)
+	q.records(all, 1, newTopic, partition)
+	for i, l := range q.logs {
+		id := metalog.SnapshotID{EndOffset: 3, Epoch: 1}
+		q.snapshot(i, id, register(1, 1), register(2, 2))
+		if start, err := l.DeleteSnapshotsBefore(id); start == 0 || err != nil {
+			t.Fatalf("the log begins at %d, %v", start, err)
 		}
 	}
-	q.records(all, 1, newTopic, partition)
-	if _, faults := judged(t, q.store()); faults != "" {
-		t.Error(faults)
+	q.records(all, 1, &metadata.NoOpRecord{})
+	q.snapshot(1, metalog.SnapshotID{EndOffset: 5, Epoch: 1}, register(1, 1), register(2, 2), newTopic, partition)
+	q.records([]int{1}, 1, &metadata.NoOpRecord{})
+	if looked, faults := judged(t, q.store()); faults != "" || looked < 10 {
+		t.Error(looked, faults)
 	}
+	q.records([]int{0, 2}, 1, &metadata.NoOpRecord{})
+	q.snapshot(1, metalog.SnapshotID{EndOffset: 6, Epoch: 1}, register(1, 1), register(2, 2), newTopic)
+	if _, faults := judged(t, q.store()); !strings.HasPrefix(faults, "K9: snapshot 00000000000000000006-0000000001.checkpoint of voters [1002] is not") {
+		t.Errorf("found %q", faults)
+	}
+	q.snapshot(1, metalog.SnapshotID{EndOffset: 7, Epoch: 1}, register(1, 1), register(2, 2), newTopic, partition)
 	q.records(all, 1, moved(2, 1))
 	if _, faults := judged(t, q.store()); !strings.HasPrefix(faults, "C3: ") {
+		t.Errorf("found %q", faults)
+	}
+}
+
+// What went before the newest log begins is judged in the log of another voter.
+func TestLogBelowThatOfALateVoter(t *testing.T) {
+	q := newQuorum(t)
+	q.lead(all, 1, 1001, 2)
+	q.records(all, 1, register(1, 77), register(2, 2))
+	q.records(all, 1, newTopic, partition)
+	q.late(2)
+	q.records([]int{2}, 1, &metadata.NoOpRecord{})
+	if _, faults := judged(t, q.store()); !strings.HasPrefix(faults, "K13: broker 1 is registered with epoch 77") {
 		t.Errorf("found %q", faults)
 	}
 }
