@@ -44,8 +44,8 @@ func (c *cluster) voterLogs() (voters []quorumlog.Voter, why string) {
 
 // judgeQuorum judges the metadata logs of all voters, and keeps them in the run
 // folder, so that they can be judged again. A voter that came back a moment ago
-// may hold on to an end that nobody took, so a look that fails is repeated, as
-// long as ctx lasts.
+// may hold on to an end that nobody took, and one that runs may change its files
+// between two reads, so a look that fails is repeated, for settleTimeout at most.
 func (run *cellRun) judgeQuorum(ctx context.Context) error {
 	voters, why := run.cluster.voterLogs()
 	if why != "" {
@@ -60,7 +60,7 @@ func (run *cellRun) judgeQuorum(ctx context.Context) error {
 	}
 	var r checker.Result
 	var last error
-	_ = poll(ctx, "the voters agree", func(context.Context) error { // the last look counts
+	_ = settle(ctx, "the voters agree", func(context.Context) error { // the last look counts
 		r, last = lookAtQuorum(f, voters)
 		if last == nil && !r.OK() {
 			return errUnsettled

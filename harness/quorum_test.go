@@ -1,6 +1,9 @@
 package harness
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/quorumlog"
 	"kbench/kafka"
+	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/metalog"
 )
 
@@ -48,6 +52,96 @@ func TestVoterLogs(t *testing.T) {
 	c.mode = nodeconfig.ModeZK
 	if got, why := c.voterLogs(); len(got) > 0 || why != "" {
 		t.Errorf("ZooKeeper mode: %v, %q", got, why)
+	}
+}
+
+// quorumOf is a cluster of three voters whose logs are in files: they agree, and
+// the first holds on to a record of an epoch that is over.
+func quorumOf(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{mode: nodeconfig.ModeKRaft, excluded: map[kafka.BrokerID]bool{}}
+	var voters []metalog.VoterKey
+	for id := range kafka.BrokerID(3) {
+		voters = append(voters, metalog.VoterKey{ID: 1001 + id})
+	}
+	opens := func(epoch kafka.LeaderEpoch, base kafka.Offset) metalog.Batch {
+		change := metalog.LeaderChange{Leader: 1002, Voters: voters, GrantingVoters: voters[1:]}
+		return metalog.Batch{BaseOffset: base, Epoch: epoch, Control: true, Records: []metalog.Record{change.Record()}}
+	}
+	value, err := metadata.AppendRecord(nil, &metadata.NoOpRecord{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range voters {
+		dir := t.TempDir()
+		l, err := metalog.Open(metalog.Config{FS: metalog.OS(), Dir: filepath.Join(dir, nodeconfig.MetadataDir, metalog.PartitionDir), NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := opens(3, 1)
+		if i == 0 {
+			last = metalog.Batch{BaseOffset: 1, Epoch: 1, Records: []metalog.Record{{Value: value}}}
+		}
+		for _, b := range []metalog.Batch{opens(1, 0), last} {
+			raw, err := b.Append(nil)
+			if err == nil {
+				err = l.Append(raw)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.nodes = append(c.nodes, &node{id: v.ID, racer: true, proc: stoppable{embeddedNode{dir: dir}, true}})
+	}
+	return c
+}
+
+// The verdict is in the run, and the logs are in its folder for another. A voter
+// that runs must have dropped what was deposed; one that was cut off, when the
+// cell ends, cannot have.
+func TestQuorumIsKeptAndJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		excluded map[kafka.BrokerID]bool
+		want     string
+	}{
+		"cut off": {map[kafka.BrokerID]bool{1001: true}, ""},
+		"running": {map[kafka.BrokerID]bool{}, "K3: voter 1001 "},
+	} {
+		run := newCellRun(t)
+		run.cluster = quorumOf(t)
+		run.cluster.excluded = c.excluded
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // one look
+		if err := run.judgeQuorum(ctx); err != nil {
+			t.Fatal(err)
+		}
+		checks := run.out.Checks
+		if len(checks) != 1 || checks[0].Name != quorumlog.ResultName || checks[0].Looked == 0 || !strings.HasPrefix(strings.Join(checks[0].Faults, ""), c.want) || checks[0].OK != (c.want == "") {
+			t.Errorf("%s: %+v", name, checks)
+		}
+		f, err := os.Open(filepath.Join(run.w.Dir(), run.stem()+quorumlog.FileSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := quorumlog.Judge(f)
+		if err := errors.Join(err, f.Close()); err != nil || again.OK() != checks[0].OK || again.Looked != checks[0].Looked {
+			t.Errorf("%s: judged again: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// A voter without a log is no voter that agrees.
+func TestQuorumWithoutALog(t *testing.T) {
+	run := newCellRun(t)
+	run.cluster = quorumOf(t)
+	run.cluster.nodes[2].proc = stoppable{embeddedNode{dir: t.TempDir()}, true}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run.judgeQuorum(ctx); err == nil || !strings.Contains(err.Error(), "voter 1003 has no metadata log") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -49,11 +49,9 @@ var errUnsettled = errors.New("an invariant does not hold")
 // settleTimeout at most; what is lost stays lost, and epochs that went back
 // stay in the history.
 func (run *cellRun) check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, fmt.Errorf("not within %s", settleTimeout))
-	defer cancel()
 	var h checker.History
 	var verdict checker.Verdict
-	err := poll(ctx, "the cluster has settled", func(ctx context.Context) error {
+	err := settle(ctx, "the cluster has settled", func(ctx context.Context) error {
 		next, err := run.gather(ctx)
 		if err != nil {
 			return err
@@ -71,6 +69,13 @@ func (run *cellRun) check(ctx context.Context) error {
 		run.checked(r)
 	}
 	return errors.Join(run.keepHistory(h), run.judgeZnodes(), run.judgeQuorum(ctx))
+}
+
+// settle polls for settleTimeout at most.
+func settle(ctx context.Context, what string, look func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, fmt.Errorf("not within %s", settleTimeout))
+	defer cancel()
+	return poll(ctx, what, look)
 }
 
 // checked keeps an answer for the run folder.
