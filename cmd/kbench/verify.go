@@ -24,11 +24,11 @@ func newVerify() *cobra.Command {
 anew, with the digest taken when it was written, and judges the stored histories again by this version's invariants:
 acknowledged changes are in the final metadata, the changes of each topic are
 linearizable, brokers agree, a leader epoch has one leader, epochs never go back;
-in ZooKeeper mode every write of a
-znode that a controller or a broker made; in KRaft mode the metadata logs of all
-voters, which are those of one Raft, and every record of theirs. Exit code 0 means that the run is whole
-and valid, 3 that it is not, 2 that it cannot be read: it is no run folder, or
-files of it are missing, truncated or damaged.`,
+in ZooKeeper mode every write of a znode that a controller or a broker made; in
+KRaft mode the metadata logs of all voters, which are those of one Raft, and every
+record in them. Exit code 0 means that the run is whole and valid, 3 that it is
+not, 2 that it cannot be read: it is no run folder, or files of it are missing,
+truncated or damaged.`,
 		Example: "  kbench verify kbench-results/latest",
 		Args:    exactly(1, "one run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
