@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kbench/harness/provider"
 	"kbench/internal/checker"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/quorumlog"
@@ -29,7 +30,7 @@ func (c *cluster) voterLogs() (voters []quorumlog.Voter, why string) {
 		if !n.racer || n.kafka {
 			continue
 		}
-		j, ok := n.proc.(journaled)
+		j, ok := provider.As[journaled](n.proc)
 		if !ok {
 			return nil, "the metadata logs are not on this machine's file system"
 		}

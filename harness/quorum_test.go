@@ -25,14 +25,19 @@ type stoppable struct {
 
 func (n stoppable) Running() bool { return n.running }
 
+// wrapped is a node with more around it.
+type wrapped struct{ provider.Node }
+
+func (n wrapped) Unwrap() provider.Node { return n.Node }
+
 // The logs of all our voters are read, of those that stopped too, and of no
 // broker and no real controller.
 func TestVoterLogs(t *testing.T) {
 	at := func(dir string, running bool) provider.Node { return stoppable{embeddedNode{dir: dir}, running} }
 	c := &cluster{mode: nodeconfig.ModeKRaft, excluded: map[kafka.BrokerID]bool{1002: true}, nodes: []*node{
 		{id: 1001, racer: true, proc: at("a", true)},
-		{id: 1002, racer: true, proc: at("b", true)}, // paused
-		{id: 1003, racer: true, proc: at("c", false)},
+		{id: 1002, racer: true, proc: at("b", true)},           // paused
+		{id: 1003, racer: true, proc: wrapped{at("c", false)}}, // in a network of its own
 		{id: 1004, racer: true, kafka: true, proc: at("k", true)},
 		{id: 1, worker: true, proc: at("w", true)},
 	}}

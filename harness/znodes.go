@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kbench/harness/provider"
 	"kbench/internal/zkhistory"
 	"kbench/kafka/ibp"
 )
@@ -26,7 +27,7 @@ type journaled interface {
 func (s *store) history() (source zkhistory.Source, why string) {
 	var dirs []string
 	for _, n := range s.nodes {
-		j, ok := n.(journaled)
+		j, ok := provider.As[journaled](n)
 		if !ok {
 			return nil, "the transaction logs of " + s.description + " are not on this machine's file system"
 		}

@@ -35,6 +35,7 @@ func TestStoreHistory(t *testing.T) {
 		"embedded":   {store{description: EmbeddedStore, nodes: []provider.Node{embeddedNode{dir: t.TempDir()}}}, ""},
 		"a long log": {store{description: EmbeddedStore, nodes: []provider.Node{embeddedNode{dir: long}}}, "the transaction logs have 2048 MiB"},
 		"ensemble":   {store{description: "ZooKeeper 3.9.3", nodes: []provider.Node{&zookeeper.Server{}}}, ""},
+		"networks":   {store{description: "ZooKeeper 3.9.3", nodes: []provider.Node{wrapped{&zookeeper.Server{}}}}, ""},
 	} {
 		source, why := c.store.history()
 		if (source == nil) != (c.why != "") || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
