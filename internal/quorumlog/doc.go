@@ -11,7 +11,8 @@
 //	{"end":true}
 //
 // A run of 100,000 partitions that loses controllers and brokers a few times keeps
-// 4 MB and is judged in two seconds. A voter drops log that its newest snapshot
+// 4 MB, which are judged in some 1.2 s and 80 MiB of memory; one of 1,000,000 keeps
+// 11 MB, and takes 3.3 s and 550 MiB. A voter drops log that its newest snapshot
 // holds where there are more than 100 MiB, which bounds the file of a long run.
 //
 // It owns that file, what follows from several logs together, and the order in
