@@ -20,12 +20,14 @@ import (
 // clocks that disagree on either side.
 const Lifetime = 14 * 24 * time.Hour
 
-// CA is an authority whose certificates are in one directory.
+// CA is an authority.
 type CA struct {
-	dir  string
+	dir  string // of the files that it writes
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	// File is the PEM file of the authority's own certificate.
+	// PEM is the authority's own certificate; its key is never written.
+	PEM []byte
+	// File holds the same, "" for an authority that writes no files.
 	File string
 }
 
@@ -36,17 +38,16 @@ type Subject struct {
 	Until time.Time // end of validity; zero means Lifetime from now
 }
 
+// Pair is a certificate and its key, both PEM.
+type Pair struct{ Certificate, Key []byte }
+
 // Files are the PEM files of a certificate and its key, which none but their
 // owner can read.
 type Files struct{ Certificate, Key string }
 
-// New makes an authority and writes its certificate to dir, which is made where
-// it is missing.
-func New(dir string) (*CA, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the directory of certificates: %w", err)
-	}
-	c := &CA{dir: dir, File: filepath.Join(dir, "ca.pem")}
+// Unwritten makes an authority that writes no files.
+func Unwritten() (*CA, error) {
+	c := &CA{}
 	template := c.template(Subject{Name: "kbench"})
 	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
 	var err error
@@ -57,32 +58,54 @@ func New(dir string) (*CA, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.cert, err = x509.ParseCertificate(der); err != nil {
-		return nil, err
-	}
-	return c, write(c.File, "CERTIFICATE", der, 0o644)
+	c.PEM = encode("CERTIFICATE", der)
+	c.cert, err = x509.ParseCertificate(der)
+	return c, err
 }
 
-// Issue writes NAME.pem and NAME-key.pem for a subject, which may serve and be a
-// client.
-func (c *CA) Issue(name string, s Subject) (Files, error) {
-	f := Files{Certificate: filepath.Join(c.dir, name+".pem"), Key: filepath.Join(c.dir, name+"-key.pem")}
+// New makes an authority and writes its certificate to dir, which is made where
+// it is missing.
+func New(dir string) (*CA, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the directory of certificates: %w", err)
+	}
+	c, err := Unwritten()
+	if err != nil {
+		return nil, err
+	}
+	c.dir, c.File = dir, filepath.Join(dir, "ca.pem")
+	return c, os.WriteFile(c.File, c.PEM, 0o644)
+}
+
+// Sign makes a certificate for a subject, which may serve and be a client.
+func (c *CA) Sign(s Subject) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return f, err
+		return Pair{}, err
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c.template(s), c.cert, &key.PublicKey, c.key)
 	if err != nil {
-		return f, err
+		return Pair{}, err
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
+		return Pair{}, err
+	}
+	return Pair{Certificate: encode("CERTIFICATE", der), Key: encode("PRIVATE KEY", raw)}, nil
+}
+
+// Issue signs, and writes NAME.pem and NAME-key.pem to the authority's
+// directory.
+func (c *CA) Issue(name string, s Subject) (Files, error) {
+	f := Files{Certificate: filepath.Join(c.dir, name+".pem"), Key: filepath.Join(c.dir, name+"-key.pem")}
+	p, err := c.Sign(s)
+	if err != nil {
 		return f, err
 	}
-	if err := write(f.Certificate, "CERTIFICATE", der, 0o644); err != nil {
+	if err := os.WriteFile(f.Certificate, p.Certificate, 0o644); err != nil {
 		return f, err
 	}
-	return f, write(f.Key, "PRIVATE KEY", raw, 0o600)
+	return f, os.WriteFile(f.Key, p.Key, 0o600)
 }
 
 // Trust is a client's configuration that trusts this authority alone.
@@ -113,6 +136,6 @@ func (c *CA) template(s Subject) *x509.Certificate {
 	return t
 }
 
-func write(file, kind string, der []byte, mode os.FileMode) error {
-	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode)
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }

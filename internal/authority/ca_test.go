@@ -48,3 +48,26 @@ func TestIssue(t *testing.T) {
 		}
 	}
 }
+
+// An authority in memory signs what its own certificate vouches for.
+func TestSign(t *testing.T) {
+	ca, err := Unwritten()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := ca.Sign(Subject{Name: "kbench"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca.PEM) || ca.File != "" {
+		t.Fatalf("%q, file %q", ca.PEM, ca.File)
+	}
+	if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,5 +1,5 @@
 // Package authority makes throw-away certificates: an authority of its own, and
-// what it signs, as PEM files that a node's configuration names.
+// what it signs, in memory or as PEM files that a node's configuration names.
 //
 // Keys are ECDSA P-256. Everything lives for the length of a run or a test and
 // is worth nothing afterwards; it is no authority for a cluster that stays.
