@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -56,6 +57,14 @@ type Identity struct {
 func (o DialOptions) With(id Identity) DialOptions {
 	o.TLS, o.SASL = id.TLS, id.SASL
 	return o
+}
+
+// As is With for who may have no identity: nil leaves the connection plain.
+func (o DialOptions) As(id *Identity) DialOptions {
+	if id == nil {
+		return o
+	}
+	return o.With(*id)
 }
 
 // Conn is one raw connection to a Kafka node. Requests are pipelined: any
@@ -147,6 +156,9 @@ func (o DialOptions) open(ctx context.Context, addr string) (net.Conn, error) {
 	tc := tls.Client(nc, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close() // the handshake says why
+		if _, garbled := errors.AsType[tls.RecordHeaderError](err); garbled || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil, fmt.Errorf("TLS handshake: %w; the listener may be one without TLS", err)
+		}
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}
 	return tc, nil
