@@ -13,6 +13,7 @@ import (
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/ask"
+	"kbench/kafka/wire"
 )
 
 // maxIdlePeers bounds the connections kept for reuse to one node.
@@ -23,6 +24,7 @@ const maxIdlePeers = 64
 // flight has a connection of its own, taken from a pool.
 type admin struct {
 	cluster Cluster
+	as      *wire.Identity // nil: plain
 
 	mu         sync.Mutex
 	idle       map[string][]*peer // by address
@@ -31,7 +33,17 @@ type admin struct {
 	closed     bool
 }
 
-func newAdmin(c Cluster) *admin { return &admin{cluster: c, idle: map[string][]*peer{}} }
+func newAdmin(c Cluster) *admin {
+	return &admin{cluster: c, as: identityOf(c.Brokers()), idle: map[string][]*peer{}}
+}
+
+// identityOf is how clients show themselves at nodes of one cluster.
+func identityOf(nodes []Node) *wire.Identity {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[0].As
+}
 
 // take gives a connection to addr that nobody else uses.
 func (a *admin) take(addr string) *peer {
@@ -42,7 +54,7 @@ func (a *admin) take(addr string) *peer {
 		a.idle[addr] = a.idle[addr][:n-1]
 		return p
 	}
-	return newPeer(addr)
+	return newPeer(Node{Addr: addr, As: a.as})
 }
 
 // give returns a connection; one with a request still in flight is closed.

@@ -59,7 +59,7 @@ func awaitBrokers(ctx context.Context, brokers []Node, topics []newTopic, what s
 	var wg sync.WaitGroup
 	for i, b := range brokers {
 		wg.Go(func() {
-			p := newPeer(b.Addr)
+			p := newPeer(b)
 			defer p.close()
 			// The last batch comes last at a broker, so the others are there by
 			// then and cost one look each.

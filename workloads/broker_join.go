@@ -121,7 +121,7 @@ func topicsServed(ctx context.Context, live []Node, joiner kafka.BrokerID) (all 
 		if n.ID == joiner {
 			continue
 		}
-		p := newPeer(n.Addr)
+		p := newPeer(n)
 		defer p.close()
 		m, err := sweep(ctx, p)
 		if err != nil {

@@ -81,7 +81,7 @@ func (t *loss) choose(ctx context.Context) error {
 	if t.victim, t.others, err = t.notController(ctx, t.victim); err != nil {
 		return err
 	}
-	p := newPeer(t.others[0].Addr)
+	p := newPeer(t.others[0])
 	defer p.close()
 	m, err := sweep(ctx, p)
 	if err != nil {

@@ -46,7 +46,7 @@ func (t *trialRun) startClients(ctx context.Context) (*clients, error) {
 
 // partitions lists all partitions that a broker serves with a leader, sorted.
 func (t *trialRun) partitions(ctx context.Context, n Node) ([]kafka.TopicPartition, error) {
-	p := newPeer(n.Addr)
+	p := newPeer(n)
 	defer p.close()
 	m, err := sweep(ctx, p)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/wire"
 )
 
 // Fault is what can be done to a node.
@@ -64,6 +65,9 @@ type Node struct {
 	ID   kafka.BrokerID
 	Addr string // host:port of the listener the harness reaches
 	Live bool   // not stopped, killed, paused or cut off by a fault
+	// As is how clients show themselves at the listener, and whom they trust; nil
+	// is plain TCP without a name. It is the same at every node of a cluster.
+	As *wire.Identity
 }
 
 // Cluster is the running cluster as workloads need it. Methods that wait obey

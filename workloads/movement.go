@@ -160,7 +160,7 @@ func (m *movement) complete(ctx context.Context, nodes []Node, progress func(lef
 // sweepOne asks one broker for everything and lets the probes follow what it
 // has not moved.
 func (m *movement) sweepOne(ctx context.Context, n Node) (left int, err error) {
-	p := newPeer(n.Addr)
+	p := newPeer(n)
 	defer p.close()
 	resp, err := sweep(ctx, p)
 	if err != nil {

@@ -37,6 +37,7 @@ var errNotServed = errors.New("not served")
 // goroutines.
 type peer struct {
 	addr string
+	as   *wire.Identity // nil: plain
 
 	lock     chan struct{} // guards what follows, and can be waited for with a context
 	conn     *wire.Conn
@@ -44,7 +45,7 @@ type peer struct {
 	closed   bool
 }
 
-func newPeer(addr string) *peer { return &peer{addr: addr, lock: make(chan struct{}, 1)} }
+func newPeer(n Node) *peer { return &peer{addr: n.Addr, as: n.As, lock: make(chan struct{}, 1)} }
 
 // request sends req at the newest version that both sides speak.
 func (p *peer) request(ctx context.Context, a api, req kmsg.Request) (kmsg.Response, error) {
@@ -73,7 +74,7 @@ func (p *peer) connect(ctx context.Context) (*wire.Conn, wire.Versions, error) {
 	if p.conn != nil && p.conn.Err() == nil {
 		return p.conn, p.versions, nil
 	}
-	conn, err := wire.Dial(ctx, p.addr, wire.DialOptions{ClientID: "kbench-workload"})
+	conn, err := wire.Dial(ctx, p.addr, wire.DialOptions{ClientID: "kbench-workload"}.As(p.as))
 	if err != nil {
 		return nil, nil, err
 	}

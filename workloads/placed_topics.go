@@ -19,7 +19,7 @@ type hosted struct {
 
 // hostedBy finds what a broker hosts.
 func hostedBy(ctx context.Context, n Node, broker kafka.BrokerID) (h hosted, err error) {
-	p := newPeer(n.Addr)
+	p := newPeer(n)
 	defer p.close()
 	m, err := sweep(ctx, p)
 	if err != nil {

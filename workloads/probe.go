@@ -93,7 +93,7 @@ func startProbes(ctx context.Context, nodes []Node, rate float64, ask func(Node)
 	start := trace.Now()
 	for i, node := range nodes {
 		p := &probe{
-			node: node, peer: newPeer(node.Addr),
+			node: node, peer: newPeer(node),
 			ask: func() (question, bool) { return ask(node) },
 		}
 		ps.all = append(ps.all, p)

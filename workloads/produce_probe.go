@@ -51,7 +51,7 @@ func startProduce(ctx context.Context, nodes []Node, partitions []kafka.TopicPar
 		cancel:     cancel, done: make(chan struct{}),
 	}
 	for _, n := range nodes {
-		p.peers[n.ID], p.windows[n.ID] = newPeer(n.Addr), make(chan struct{}, produceWindow)
+		p.peers[n.ID], p.windows[n.ID] = newPeer(n), make(chan struct{}, produceWindow)
 	}
 	go p.run(ctx, Constant{rate})
 	return p

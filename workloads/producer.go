@@ -12,6 +12,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/wire"
 )
 
 // The clients that can produce beside a load.
@@ -69,7 +70,7 @@ func (t *trialRun) startTraffic(ctx context.Context, c *clients, produced func(i
 	tr.batch = recordBatch(time.Now().UnixMilli(), tr.records, tr.bytes)
 	if t.p.Producer == producerFranz {
 		var err error
-		if tr.client, err = franzProducer(seeds); err != nil {
+		if tr.client, err = franzProducer(seeds, identityOf(t.Cluster.Brokers())); err != nil {
 			return nil, err
 		}
 	}
@@ -84,15 +85,22 @@ func (t *trialRun) startTraffic(ctx context.Context, c *clients, produced func(i
 }
 
 // franzProducer is a client with the settings that dominate what it measures.
-func franzProducer(seeds []string) (*kgo.Client, error) {
-	client, err := kgo.NewClient(
+func franzProducer(seeds []string, as *wire.Identity) (*kgo.Client, error) {
+	options := []kgo.Opt{
 		kgo.SeedBrokers(seeds...), kgo.ClientID("kbench-producer"),
 		kgo.MetadataMaxAge(franzMetadataMaxAge), kgo.MetadataMinAge(franzMetadataMinAge),
 		kgo.RecordDeliveryTimeout(franzDeliveryTimeout), kgo.ProducerLinger(0),
 		kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.MaxBufferedRecords(maxProduces*10),
-	)
+		kgo.MaxBufferedRecords(maxProduces * 10),
+	}
+	if as != nil && as.TLS != nil {
+		options = append(options, kgo.DialTLSConfig(as.TLS))
+	}
+	if as != nil && as.SASL != nil {
+		options = append(options, kgo.SASL(as.SASL))
+	}
+	client, err := kgo.NewClient(options...)
 	if err != nil {
 		return nil, fmt.Errorf("start a franz-go producer: %w", err)
 	}

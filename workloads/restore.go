@@ -110,7 +110,7 @@ func (t *trialRun) unbalanced(ctx context.Context) ([]kafka.TopicPartition, erro
 	if len(live) == 0 {
 		return nil, errors.New("no live broker")
 	}
-	p := newPeer(live[0].Addr)
+	p := newPeer(live[0])
 	defer p.close()
 	m, err := sweep(ctx, p)
 	if err != nil {
