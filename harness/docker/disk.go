@@ -19,7 +19,7 @@ func (n *Node) SetDisk(ctx context.Context, f nodeconfig.DiskFault) error {
 	if !n.disked {
 		return fmt.Errorf("%s has no layer over its disk", n.name)
 	}
-	if err := n.copyTo(ctx, []inFile{{diskFile, f.JSON()}}); err != nil {
+	if err := n.copyTo(ctx, []inFile{{path: diskFile, data: f.JSON()}}); err != nil {
 		return fmt.Errorf("faults of the disk of %s: %w", n.name, err)
 	}
 	if !n.Running() {

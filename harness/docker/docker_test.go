@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/client"
+
 	"kbench/docker/images"
 	"kbench/harness/provider"
 	"kbench/internal/nodeconfig"
@@ -217,6 +219,30 @@ func TestPause(t *testing.T) {
 	if _, err := n.Signal(ctx, provider.Pause); err != nil {
 		t.Fatal(err)
 	} // and left so: Close must cope
+}
+
+// TestPut: files are in the container, for its root alone.
+func TestPut(t *testing.T) {
+	p := newProvider(t)
+	ctx := within(t, time.Minute)
+	dir, err := p.Put(ctx, "broker-1", provider.File{Name: "key.pem", Data: []byte("secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, addr := launch(t, p, "broker-1")
+	answers(t, n, addr, "boot 1")
+	stat, err := p.engine.api.ContainerStatPath(ctx, n.ID(), client.ContainerStatPathOptions{Path: dir + "/key.pem"})
+	if err != nil || stat.Stat.Mode.Perm() != 0o600 {
+		t.Errorf("%+v, %v", stat, err)
+	}
+	r, err := n.CopyFrom(ctx, dir+"/key.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "secret" {
+		t.Errorf("%q, %v", b, err)
+	}
+	_ = r.Close()
 }
 
 // TestNodeThatFails: its end is seen, with its code.

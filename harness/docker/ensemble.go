@@ -144,9 +144,9 @@ func (img zkImage) blueprint(i int, settings string) blueprint {
 	bp := blueprint{
 		name: zkName(i), image: img.name,
 		files: []inFile{
-			{"/conf/zoo.cfg", []byte(settings)},
-			{"/conf/logback.xml", []byte(zookeeper.Logback)},
-			{"/data/myid", fmt.Appendln(nil, i+1)},
+			{path: "/conf/zoo.cfg", data: []byte(settings)},
+			{path: "/conf/logback.xml", data: []byte(zookeeper.Logback)},
+			{path: "/data/myid", data: fmt.Appendln(nil, i+1)},
 		},
 	}
 	if img.official {

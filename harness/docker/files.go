@@ -38,8 +38,12 @@ func (n *Node) copyTo(ctx context.Context, files []inFile) error {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, f := range files {
+		mode := int64(0o644)
+		if f.private {
+			mode = 0o600
+		}
 		err := w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.path, "/"), Mode: 0o644, Size: int64(len(f.data)), ModTime: time.Unix(0, 0),
+			Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.path, "/"), Mode: mode, Size: int64(len(f.data)), ModTime: time.Unix(0, 0),
 		})
 		if err == nil {
 			_, err = w.Write(f.data)

@@ -42,7 +42,7 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	}
 	bp := blueprint{name: k.Name, image: image.Name, cmd: kafkaPlace.Args(k.Heap, k.JVM)}
 	for file, text := range kafkaPlace.Files(k.Properties) {
-		bp.files = append(bp.files, inFile{file, []byte(text)})
+		bp.files = append(bp.files, inFile{path: file, data: []byte(text)})
 	}
 	if k.ClusterID != "" {
 		storage, err := kafka.Format(ctx, inst, k)
@@ -50,7 +50,7 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 			return nil, err
 		}
 		for name, data := range storage {
-			bp.files = append(bp.files, inFile{path.Join(kafkaPlace.Data, name), data})
+			bp.files = append(bp.files, inFile{path: path.Join(kafkaPlace.Data, name), data: data})
 		}
 	}
 	n, err := p.create(ctx, bp)

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,8 +60,9 @@ type Provider struct {
 
 // place is what Reserve gave a node.
 type place struct {
-	ip   netip.Addr
-	next uint16 // port
+	ip    netip.Addr
+	next  uint16 // port
+	files []inFile
 }
 
 // firstPort is a node's first; those after it follow.
@@ -69,6 +71,7 @@ const firstPort = 9092
 // Places of files in a node's container; /data is its volume.
 const (
 	configFile  = "/etc/kbench/node.json"
+	privateDir  = "/etc/kbench/private"
 	dataDir     = "/data/node"
 	traceFile   = "/data/trace.jsonl"
 	metricsFile = "/data/metrics.jsonl"
@@ -143,6 +146,21 @@ func (p *Provider) placeLocked(node string) (*place, error) {
 	return at, nil
 }
 
+// Put implements provider.Provider: the files go into the container when it is
+// made.
+func (p *Provider) Put(_ context.Context, node string, files ...provider.File) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, err := p.placeLocked(node)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		at.files = append(at.files, inFile{path: privateDir + "/" + f.Name, data: f.Data, private: true})
+	}
+	return privateDir, nil
+}
+
 // Launch implements provider.Provider.
 func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.Node, error) {
 	cfg.DataDir, cfg.TraceFile, cfg.Metrics.File = dataDir, traceFile, metricsFile
@@ -155,7 +173,7 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 	}
 	n, err := p.create(ctx, blueprint{
 		name: cfg.Name, image: p.image, cmd: []string{"node", "--config", configFile},
-		files: []inFile{{configFile, b}}, output: nodeFiles{traceFile, metricsFile},
+		files: []inFile{{path: configFile, data: b, private: cfg.Secret()}}, output: nodeFiles{traceFile, metricsFile},
 	})
 	if err != nil {
 		return nil, err
@@ -177,8 +195,9 @@ type blueprint struct {
 }
 
 type inFile struct {
-	path string
-	data []byte
+	path    string
+	data    []byte
+	private bool // for the container's root alone
 }
 
 // create makes a container on its reserved address, with a volume at /data,
@@ -209,7 +228,7 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	p.nodes = append(p.nodes, n)
 	p.mu.Unlock()
 	if err == nil {
-		err = n.copyTo(ctx, bp.files)
+		err = n.copyTo(ctx, slices.Concat(bp.files, at.files))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", bp.name, err)

@@ -219,3 +219,30 @@ func TestNodesRunAtLowerPriority(t *testing.T) {
 		t.Errorf("the node runs at nice %s as the generator does", node)
 	}
 }
+
+// TestPut: what a node needs beside its configuration is its owner's alone to
+// read, and goes with the cluster.
+func TestPut(t *testing.T) {
+	p := newProvider(t)
+	dir, err := p.Put(t.Context(), "a", provider.File{Name: "key.pem", Data: []byte("secret")}, provider.File{Name: "ca.pem", Data: []byte("known")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch(t, p, "a")
+	for file, want := range map[string]string{"key.pem": "secret", "ca.pem": "known"} {
+		path := filepath.Join(dir, file)
+		info, serr := os.Stat(path)
+		if b, err := os.ReadFile(path); err != nil || serr != nil || string(b) != want || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %q, %v, %v", path, b, err, serr)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v", dir, err)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("it is left: %v", err)
+	}
+}

@@ -90,6 +90,20 @@ func (p *Provider) Reserve(_ context.Context, node string, n int) (string, []uin
 	return Host, ports, nil
 }
 
+// Put implements provider.Provider.
+func (p *Provider) Put(_ context.Context, node string, files ...provider.File) (string, error) {
+	dir := filepath.Join(p.cfg.WorkDir, node, "private")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			return "", fmt.Errorf("write a file of %s: %w", node, err)
+		}
+	}
+	return dir, nil
+}
+
 // Launch implements provider.Provider.
 func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.Node, error) {
 	dir := filepath.Join(p.cfg.WorkDir, cfg.Name)

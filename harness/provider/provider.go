@@ -37,6 +37,10 @@ type Provider interface {
 	// Reserve gives the host and ports where a node will listen, before it
 	// starts; both stay the node's own over every restart.
 	Reserve(ctx context.Context, node string, ports int) (host string, port []uint16, err error)
+	// Put places files for a node that is not launched yet and gives the
+	// directory in which the node finds them. None but the node and this user can
+	// read them, and Close removes them.
+	Put(ctx context.Context, node string, files ...File) (dir string, err error)
 	// Launch starts `kbench node` with cfg. It fills in the paths of cfg
 	// (DataDir, TraceFile, Metrics.File) and does not wait for readiness.
 	Launch(ctx context.Context, cfg nodeconfig.Config) (Node, error)
@@ -49,6 +53,12 @@ type Provider interface {
 	// Close ends every node and removes what the provider made, the files of
 	// stopped nodes included. It is idempotent and bounded by ctx.
 	Close(ctx context.Context) error
+}
+
+// File is a file that a node needs beside its configuration.
+type File struct {
+	Name string // without a directory
+	Data []byte
 }
 
 // Ensemble is a running real ZooKeeper.
