@@ -13,7 +13,10 @@ import (
 // the user lets kbench do to its nodes.
 type Attach struct {
 	Bootstrap []string // host:port of brokers; one that answers is enough
-	Hooks     []Hook   // in the order of hookNames
+	// CommandConfig is a properties file that says how clients connect, as Kafka's
+	// tools take it by --command-config; "" is plaintext.
+	CommandConfig string `json:",omitempty"`
+	Hooks         []Hook // in the order of hookNames
 }
 
 // Hook is a command line of the user's that makes or undoes one fault.
@@ -69,25 +72,46 @@ func (d *decoder) attach(n *node) {
 		return
 	}
 	a := &Attach{}
-	for _, f := range d.fields(n, "attach", []string{"bootstrap", "hooks"}) {
-		if f.key == "hooks" {
+	for _, f := range d.fields(n, "attach", []string{"bootstrap", "commandConfig", "hooks"}) {
+		switch f.key {
+		case "bootstrap":
+			a.Bootstrap = d.bootstrap(f.val)
+		case "commandConfig":
+			a.CommandConfig = d.commandConfig(f.val)
+		case "hooks":
 			d.hooks(f.val, a)
-			continue
-		}
-		for i, item := range d.list(f.val, "attach.bootstrap", "['host:9092']", 20) {
-			path := fmt.Sprintf("attach.bootstrap[%d]", i)
-			text, ok := d.scalar(item, path)
-			if !ok {
-				continue
-			}
-			if host, port, err := net.SplitHostPort(text); err != nil || host == "" || port == "" {
-				d.fault(item.at, path, fmt.Sprintf("%q is not HOST:PORT", text), "write host:9092, or '[::1]:9092'")
-				continue
-			}
-			a.Bootstrap = append(a.Bootstrap, text)
 		}
 	}
 	d.spec.Attach = a
+}
+
+func (d *decoder) bootstrap(n *node) (out []string) {
+	for i, item := range d.list(n, "attach.bootstrap", "['host:9092']", 20) {
+		path := fmt.Sprintf("attach.bootstrap[%d]", i)
+		text, ok := d.scalar(item, path)
+		if !ok {
+			continue
+		}
+		if host, port, err := net.SplitHostPort(text); err != nil || host == "" || port == "" {
+			d.fault(item.at, path, fmt.Sprintf("%q is not HOST:PORT", text), "write host:9092, or '[::1]:9092'")
+			continue
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// commandConfig takes the name of a file, which whoever reads it judges.
+func (d *decoder) commandConfig(n *node) string {
+	text, ok := d.scalar(n, "attach.commandConfig")
+	switch {
+	case !ok:
+	case strings.TrimSpace(text) == "":
+		d.fault(n.at, "attach.commandConfig", "is empty", "name a properties file as Kafka's tools take it, or take it out")
+	case strings.Map(oneLine, text) != text:
+		d.fault(n.at, "attach.commandConfig", "holds control characters", "name a file")
+	}
+	return text
 }
 
 func (d *decoder) hooks(n *node, a *Attach) {
@@ -155,6 +179,9 @@ func writeAttach(b *strings.Builder, a *Attach) {
 		}
 		fmt.Fprintf(b, "  bootstrap: [%s]\n", strings.Join(quoted, ", "))
 	}
+	if a.CommandConfig != "" {
+		fmt.Fprintf(b, "  commandConfig: %s\n", quote(a.CommandConfig))
+	}
 	if len(a.Hooks) > 0 {
 		b.WriteString("  hooks:\n")
 	}
@@ -169,7 +196,8 @@ func attachSchema() object {
 		hooks[name] = object{"type": "string", "minLength": 1}
 	}
 	return closed(object{
-		"bootstrap": listOf(object{"type": "string", "pattern": `^.+:[0-9]+$`}, 20, false, "brokers as HOST:PORT; one that answers is enough"),
-		"hooks":     closed(hooks, "command lines by which the user has nodes stopped, killed, paused and started again; KBENCH_NODE, KBENCH_ADDR and KBENCH_FAULT say which"),
+		"bootstrap":     listOf(object{"type": "string", "pattern": `^.+:[0-9]+$`}, 20, false, "brokers as HOST:PORT; one that answers is enough"),
+		"commandConfig": object{"type": "string", "minLength": 1, "description": "properties file of Kafka's clients, by which connections are secured"},
+		"hooks":         closed(hooks, "command lines by which the user has nodes stopped, killed, paused and started again; KBENCH_NODE, KBENCH_ADDR and KBENCH_FAULT say which"),
 	}, "a cluster that kbench does not start, for target attach")
 }

@@ -40,7 +40,7 @@ func (d *decoder) settle() {
 	for point := range s.points() {
 		for _, v := range append([]Variant{{Name: BaseVariant}}, s.Variants...) {
 			if v.isAt(point) {
-				d.checkCell(v.Name, slices.Concat(s.base, v.set, point))
+				d.checkCell(v, slices.Concat(s.base, v.set, point))
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (d *decoder) checkThresholds() {
 
 // checkCell judges one resolved cluster. Each fault stands where the latest
 // of the values involved was written.
-func (d *decoder) checkCell(variant string, set []assigned) {
+func (d *decoder) checkCell(v Variant, set []assigned) {
 	c := resolve(set)
 	at := func(paths ...string) Place {
 		for _, a := range slices.Backward(set) {
@@ -178,8 +178,8 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 		if slices.Contains(d.faults, f) {
 			return // the base has it too
 		}
-		if variant != BaseVariant {
-			f.What += " in variant " + variant
+		if v.Name != BaseVariant {
+			f.What += " in variant " + v.Name
 		}
 		d.faults = append(d.faults, f)
 	}
@@ -198,6 +198,7 @@ func (d *decoder) checkCell(variant string, set []assigned) {
 	d.checkTimers(c, bad)
 	d.checkFaults(c, bad)
 	d.checkKafka(c, bad)
+	d.checkSecurity(c, v, bad)
 }
 
 // measures reports whether the spec has a target of a group.

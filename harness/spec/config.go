@@ -63,7 +63,8 @@ type Cluster struct {
 	BrokersPerNode     int // brokers in one node process
 	Timeouts           Timeouts
 	Store              Store
-	Ensemble           int // servers of a real ZooKeeper, 1 or 3
+	Ensemble           int      // servers of a real ZooKeeper, 1 or 3
+	Security           Security `json:",omitempty"`
 }
 
 // ZKTuning is what can be tuned where the metadata is in ZooKeeper.

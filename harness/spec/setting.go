@@ -55,6 +55,7 @@ var settings = []param[Config]{
 	enum("cluster.timeouts", "timer profile: Kafka's defaults, or matched 2 s timers on both sides", func(c *Config) any { return &c.Cluster.Timeouts }, string(TimeoutsDefault), string(TimeoutsMatched)),
 	on(zkTargets, enum("cluster.store", "metadata store of zk: a real ZooKeeper, the embedded single server, or the real one where it is to be had", func(c *Config) any { return &c.Cluster.Store }, string(StoreAuto), string(StoreZooKeeper), string(StoreEmbedded))),
 	on(zkTargets, enum("cluster.ensemble", "servers of a real ZooKeeper", func(c *Config) any { return &c.Cluster.Ensemble }, "1", "3")),
+	on(securedTargets, enum("cluster.security", "listeners of brokers and controllers: plaintext, or with ACLs and TLS (certificates of both sides), SASL (SCRAM-SHA-512) or both; sessions with ZooKeeper stay plain", func(c *Config) any { return &c.Cluster.Security }, plaintext, string(SecurityTLS), string(SecuritySASL), string(SecuritySASLTLS))),
 
 	on(zkTargets, duration("zk.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "zookeeper.session.timeout.ms", func(c *Config) any { return &c.ZK.SessionTimeout })),
 	on(zkTargets, duration("zk.tickTime", 10*time.Millisecond, time.Minute, "ZooKeeper's tickTime; sessions are granted between 2 and 20 ticks", func(c *Config) any { return &c.ZK.TickTime })),
@@ -204,6 +205,10 @@ func (p param[T]) setEnum(c *T, text string) error {
 		*f = Store(text)
 	case *Brokers:
 		*f = Brokers(text)
+	case *Security:
+		if *f = Security(text); text == plaintext {
+			*f = ""
+		}
 	case *string:
 		*f = text
 	case *int:
@@ -262,6 +267,8 @@ func (p param[T]) get(c *T) string {
 		return string(*f)
 	case *Brokers:
 		return string(*f)
+	case *Security:
+		return f.String()
 	default:
 		panic("spec: no form for " + p.path)
 	}
