@@ -10,7 +10,7 @@ import (
 
 	"kbench/internal/checker"
 	"kbench/kafka"
-	"kbench/kafka/wire"
+	"kbench/workloads"
 )
 
 // topicResource is the resource type of a topic in DescribeConfigs.
@@ -28,7 +28,7 @@ func altered(ops []checker.Operation) map[string][]string {
 }
 
 // takeConfigs adds to a broker's view what it serves of those configurations.
-func takeConfigs(ctx context.Context, addr string, v *checker.View, names map[string][]string) error {
+func takeConfigs(ctx context.Context, n workloads.Node, v *checker.View, names map[string][]string) error {
 	req := kmsg.NewPtrDescribeConfigsRequest()
 	for _, t := range v.Topics {
 		if len(names[t.Name]) == 0 {
@@ -43,19 +43,19 @@ func takeConfigs(ctx context.Context, addr string, v *checker.View, names map[st
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-health"})
+	conn, err := dial(ctx, n)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
 	resp, err := conn.Request(ctx, req)
 	if err != nil {
-		return fmt.Errorf("configurations from %s: %w", addr, err)
+		return fmt.Errorf("configurations from %s: %w", n.Addr, err)
 	}
 	served := map[string][]checker.Config{}
 	for _, r := range resp.(*kmsg.DescribeConfigsResponse).Resources {
 		if err := kafka.ErrorCode(r.ErrorCode).Err(); err != nil {
-			return fmt.Errorf("configurations of %s from %s: %w", r.ResourceName, addr, err)
+			return fmt.Errorf("configurations of %s from %s: %w", r.ResourceName, n.Addr, err)
 		}
 		for _, name := range names[r.ResourceName] {
 			one := checker.Config{Name: name}

@@ -139,7 +139,7 @@ func (c *cluster) activeInFound(ctx context.Context) (workloads.Node, error) {
 		if !b.Live {
 			continue
 		}
-		p, err := describeQuorum(ctx, b.Addr)
+		p, err := describeQuorum(ctx, b)
 		if err == nil {
 			return c.liveController(kafka.BrokerID(p.LeaderID))
 		}

@@ -133,7 +133,13 @@ func (run *cellRun) up(ctx context.Context) error {
 	if err := run.layProfiles(ctx, members); err != nil {
 		return err
 	}
-	if run.cluster, err = startCluster(ctx, run.provider, s.mode, st, members); err != nil {
+	clients, err := run.secure(ctx, members)
+	if err != nil {
+		return err
+	}
+	run.cluster, err = startCluster(ctx, run.provider, s.mode, st, members)
+	run.cluster.clients = clients
+	if err != nil {
 		return err
 	}
 	if err := run.cluster.WaitHealthy(ctx); err != nil {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/wire"
 	"kbench/workloads"
 )
 
@@ -28,6 +30,8 @@ type cluster struct {
 	own   string        // begins the names of the topics that are looked at; "" for all
 	nodes []*node       // controllers first, then brokers, by id
 	watch *apache.Watch // of /controller, nil where the candidates tell by themselves
+	// clients is how kbench's own clients show themselves, nil: plain.
+	clients *wire.Identity
 
 	mu       sync.Mutex
 	excluded map[kafka.BrokerID]bool // stopped, killed, paused or cut off by a fault
@@ -153,6 +157,14 @@ func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
 	return n
 }
 
+// tls is that of kbench's own clients, nil for none.
+func (c *cluster) tls() *tls.Config {
+	if c.clients == nil {
+		return nil
+	}
+	return c.clients.TLS
+}
+
 // Mode implements workloads.Cluster.
 func (c *cluster) Mode() nodeconfig.Mode { return c.mode }
 
@@ -178,7 +190,7 @@ func (c *cluster) list(want func(*node) bool) []workloads.Node {
 	var out []workloads.Node
 	for _, n := range c.nodes {
 		if want(n) {
-			out = append(out, workloads.Node{ID: n.id, Addr: n.addr, Live: !c.excluded[n.id] && n.proc.Running()})
+			out = append(out, workloads.Node{ID: n.id, Addr: n.addr, Live: !c.excluded[n.id] && n.proc.Running(), As: c.clients})
 		}
 	}
 	slices.SortFunc(out, func(a, b workloads.Node) int { return int(a.ID) - int(b.ID) })

@@ -102,6 +102,7 @@ var contrastRows = []contrastRow{
 	{"brokers", func(c spec.Cell, _ string) string { return brokerSoftware(c) }},
 	{"server.properties of the brokers", func(c spec.Cell, _ string) string { return brokerSettings(c) }},
 	{"warm-up", kafkaWarmUp},
+	{"security", func(c spec.Cell, _ string) string { return securityOf(c) }},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
 	{"controllers", byTarget(
 		func(c spec.Config) string {

@@ -10,7 +10,6 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
 	"kbench/kafka/ask"
-	"kbench/kafka/wire"
 	"kbench/workloads"
 )
 
@@ -45,7 +44,7 @@ func (c *cluster) WaitHealthy(ctx context.Context) error {
 func (c *cluster) inspect(ctx context.Context) (view, error) {
 	var first view
 	for i, b := range c.Brokers() {
-		m, err := fetchMetadata(ctx, b.Addr, nil)
+		m, err := fetchMetadata(ctx, b, nil)
 		if err != nil {
 			return view{}, err
 		}
@@ -112,7 +111,7 @@ func (c *cluster) activeInZK(ctx context.Context) (workloads.Node, error) {
 		if !b.Live {
 			continue
 		}
-		v, err := lookAt(ctx, b.Addr, []string{})
+		v, err := lookAt(ctx, b, []string{})
 		if err != nil {
 			return workloads.Node{}, err
 		}
@@ -133,7 +132,7 @@ func (c *cluster) activeInQuorum(ctx context.Context) (workloads.Node, error) {
 		if !v.Live {
 			continue
 		}
-		p, err := describeQuorum(ctx, v.Addr)
+		p, err := describeQuorum(ctx, v)
 		if err != nil {
 			last = err
 			continue
@@ -157,19 +156,19 @@ func (c *cluster) liveController(id kafka.BrokerID) (workloads.Node, error) {
 	return workloads.Node{}, fmt.Errorf("the controller is said to be node %d, which is not a live one", id)
 }
 
-func describeQuorum(ctx context.Context, addr string) (*kmsg.DescribeQuorumResponseTopicPartition, error) {
-	conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-health"})
+func describeQuorum(ctx context.Context, n workloads.Node) (*kmsg.DescribeQuorumResponseTopicPartition, error) {
+	conn, err := dial(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	resp, err := conn.Request(ctx, ask.DescribeQuorum())
 	if err != nil {
-		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
+		return nil, fmt.Errorf("quorum as %s sees it: %w", n.Addr, err)
 	}
 	p, err := ask.Quorum(resp.(*kmsg.DescribeQuorumResponse))
 	if err != nil {
-		return nil, fmt.Errorf("quorum as %s sees it: %w", addr, err)
+		return nil, fmt.Errorf("quorum as %s sees it: %w", n.Addr, err)
 	}
 	return p, nil
 }

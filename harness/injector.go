@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,7 @@ type subject struct {
 	proc provider.Node
 	addr string // host:port at which kbench reaches it
 	node *node  // nil for a server of the store
+	tls  *tls.Config
 }
 
 // made is a fault that was seen to bite.
@@ -162,7 +164,7 @@ func (in *injector) members(want func(*node) bool) []subject {
 	var out []subject
 	for _, n := range in.c.nodes {
 		if want(n) && !slices.ContainsFunc(out, func(s subject) bool { return s.proc == n.proc }) {
-			out = append(out, subject{proc: n.proc, addr: n.addr, node: n})
+			out = append(out, subject{proc: n.proc, addr: n.addr, node: n, tls: in.c.tls()})
 		}
 	}
 	return out

@@ -29,7 +29,8 @@ func (s subject) answers(ctx context.Context) error {
 		_, err := zookeeper.Ask(ctx, s.addr)
 		return err
 	}
-	conn, err := wire.Dial(ctx, s.addr, wire.DialOptions{ClientID: "kbench-probe"})
+	// A node tells its versions to who has not logged in, too.
+	conn, err := wire.Dial(ctx, s.addr, wire.DialOptions{ClientID: "kbench-probe", TLS: s.tls})
 	if err != nil {
 		return err
 	}

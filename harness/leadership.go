@@ -41,7 +41,7 @@ func (c *cluster) leadership(ctx context.Context, before Controller) (now Contro
 	if n.Addr == "" {
 		return now, true
 	}
-	if p, err := describeQuorum(ctx, n.Addr); err == nil {
+	if p, err := describeQuorum(ctx, n); err == nil {
 		now.Epoch = p.LeaderEpoch
 	}
 	return now, true

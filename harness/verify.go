@@ -97,12 +97,12 @@ func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 		if !b.Live {
 			continue
 		}
-		m, err := fetchMetadata(ctx, b.Addr, nil)
+		m, err := fetchMetadata(ctx, b, nil)
 		if err != nil {
 			return h, err
 		}
 		v := checker.View{Broker: b.ID, Topics: viewed(run.cluster.owned(m))}
-		if err := takeConfigs(ctx, b.Addr, &v, names); err != nil {
+		if err := takeConfigs(ctx, b, &v, names); err != nil {
 			return h, err
 		}
 		h.Views = append(h.Views, v)

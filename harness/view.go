@@ -13,6 +13,7 @@ import (
 	"kbench/kafka"
 	"kbench/kafka/ask"
 	"kbench/kafka/wire"
+	"kbench/workloads"
 )
 
 // metadataVersion has leader epochs (7) and topic ids (10); every broker of
@@ -41,22 +42,27 @@ func (v view) String() string {
 		len(v.brokers), v.topics, v.partitions, v.leaderless, v.underReplicated)
 }
 
-// lookAt asks the broker at addr for the metadata of topics and sums it up;
+// lookAt asks a broker for the metadata of topics and sums it up;
 // nil means all topics.
-func lookAt(ctx context.Context, addr string, topics []string) (view, error) {
-	m, err := fetchMetadata(ctx, addr, topics)
+func lookAt(ctx context.Context, n workloads.Node, topics []string) (view, error) {
+	m, err := fetchMetadata(ctx, n, topics)
 	if err != nil {
 		return view{}, err
 	}
 	return summarise(m), nil
 }
 
-// fetchMetadata asks the broker at addr for the metadata of topics; nil means
+// dial opens a connection of kbench's own to a node.
+func dial(ctx context.Context, n workloads.Node) (*wire.Conn, error) {
+	return wire.Dial(ctx, n.Addr, wire.DialOptions{ClientID: "kbench-health"}.As(n.As))
+}
+
+// fetchMetadata asks a broker for the metadata of topics; nil means
 // all.
-func fetchMetadata(ctx context.Context, addr string, topics []string) (*kmsg.MetadataResponse, error) {
+func fetchMetadata(ctx context.Context, n workloads.Node, topics []string) (*kmsg.MetadataResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-health"})
+	conn, err := dial(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func fetchMetadata(ctx context.Context, addr string, topics []string) (*kmsg.Met
 	req.SetVersion(metadataVersion)
 	resp, err := conn.Request(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("metadata from %s: %w", addr, err)
+		return nil, fmt.Errorf("metadata from %s: %w", n.Addr, err)
 	}
 	return resp.(*kmsg.MetadataResponse), nil
 }

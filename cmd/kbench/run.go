@@ -57,6 +57,7 @@ func newRun() *cobra.Command {
   kbench run zk-history --partitions 1k,3k
   kbench run --dry-run
   kbench run --bootstrap broker-1:9092,broker-2:9092
+  kbench run --set security=sasl+tls
   kbench run --resume kbench-results`,
 		Args: atMost(1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
