@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/harness/attach"
+	"kbench/harness/clientconfig"
 	"kbench/harness/provider"
 	"kbench/harness/spec"
 	"kbench/internal/nodeconfig"
@@ -20,13 +21,18 @@ import (
 // provider: nothing is started, and what is removed is the topics it made.
 type attached struct {
 	provider.Provider // of which nothing is asked
-	bootstrap         []string
+	access            attach.Access
+	how               *clientconfig.Client // nil: plaintext
 	prefix            string
+	found             bool
 }
 
-// Close removes the cell's topics.
+// Close removes the cell's topics. A cluster that was not found has none.
 func (a *attached) Close(ctx context.Context) error {
-	_, err := attach.Delete(ctx, a.bootstrap, func(topic string) bool { return strings.HasPrefix(topic, a.prefix) })
+	if !a.found {
+		return nil
+	}
+	_, err := a.access.Delete(ctx, func(topic string) bool { return strings.HasPrefix(topic, a.prefix) })
 	return err
 }
 
@@ -35,17 +41,31 @@ func (run *cellRun) openProvider(ctx context.Context, name string) (provider.Pro
 	if run.spec.Target != spec.AttachTarget {
 		return run.Open(ctx, name)
 	}
-	return &attached{bootstrap: run.Spec.Attach.Bootstrap, prefix: attach.Prefix(run.n)}, nil
+	a := &attached{access: attach.Access{Bootstrap: run.Spec.Attach.Bootstrap}, prefix: attach.Prefix(run.n)}
+	if file := run.Spec.Attach.CommandConfig; file != "" {
+		var err error
+		if a.how, err = clientconfig.Load(file); err != nil {
+			return nil, err
+		}
+		a.access.As, a.access.CommandConfig = &a.how.Identity, file
+	}
+	return a, nil
 }
 
 // attach finds the cluster that the spec names.
 func (run *cellRun) attach(ctx context.Context) error {
-	a := run.Spec.Attach
-	found, err := attach.Find(ctx, a.Bootstrap)
+	a, there := run.Spec.Attach, run.provider.(*attached)
+	found, err := there.access.Find(ctx)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	run.cluster = newAttached(found, a.Command, run.provider.(*attached).prefix)
+	there.found = true
+	run.cluster = newAttached(found, a.Command, there.prefix)
+	run.cluster.clients = there.access.As
+	if there.how != nil {
+		run.out.Config["cluster.security"] = spec.SecurityOf(there.how.Protocol).String()
+		run.out.Notes = append(run.out.Notes, "kbench's clients spoke "+there.how.String())
+	}
 	if n, most := run.spec.Config.Cluster.Replication, len(found.Brokers); n > most {
 		return fmt.Errorf("attach: replication %d, and the cluster has %d brokers: write replication %d or less", n, most, most)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/harness/attach"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
 	"kbench/kafka/ask"
@@ -32,8 +33,11 @@ func (c *cluster) WaitHealthy(ctx context.Context) error {
 			}
 		}
 		_, err := c.inspect(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			c.served()
+		case c.own != "" && attach.Refused(err):
+			return final{err}
 		}
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,22 +30,30 @@ and files of others are not touched.`,
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", defaultDataDir(), "where nodes kept their data")
 	cmd.Flags().StringVar(&f.out, "out", "kbench-results", "folder that receives run folders")
 	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "remove the topics too that killed runs of this host left in the cluster of these brokers, host:port,host:port")
+	cmd.Flags().StringVar(&f.commandConfig, "command-config", "", commandConfigDoc)
 	cmd.Flags().BoolVar(&f.all, "all", false, "remove unfinished runs that could be resumed too")
 	return cmd
 }
 
 type cleanFlags struct {
-	dataDir, out string
-	bootstrap    string
-	all          bool
+	dataDir, out             string
+	bootstrap, commandConfig string
+	all                      bool
 }
 
 func runClean(cmd *cobra.Command, f cleanFlags) error {
+	there, err := accessTo(f.bootstrap, f.commandConfig)
+	if f.bootstrap == "" && f.commandConfig != "" {
+		err = errors.New("--command-config says how to reach a cluster; name its brokers by --bootstrap host:port")
+	}
+	if err != nil {
+		return badInput(err)
+	}
 	all, err := sweepDead(cmd, f.dataDir)
 	folders, kept, ferr := results.SweepPartials(f.out, f.all)
 	all = append(all, folders...)
 	if f.bootstrap != "" {
-		n, terr := attach.Delete(cmd.Context(), strings.Split(f.bootstrap, ","), attach.Dead)
+		n, terr := there.Delete(cmd.Context(), attach.Dead)
 		if n > 0 {
 			all = append(all, fmt.Sprintf("%d topics at %s", n, f.bootstrap))
 		}

@@ -64,8 +64,9 @@ func findPlace(ctx context.Context, s *spec.Spec, wanted spec.Provider, f runFla
 // must know.
 func (p *place) admit(s *spec.Spec) error {
 	warnings, replicas := checkReplicas(s, *p, kafka.SystemLimits())
-	p.warnings = append(p.warnings, warnings...)
-	return errors.Join(checkStore(s, *p), checkKafka(s), checkNetwork(s, *p), replicas)
+	unused, client := checkClient(s)
+	p.warnings = append(append(p.warnings, warnings...), unused...)
+	return errors.Join(checkStore(s, *p), checkKafka(s), checkNetwork(s, *p), client, replicas)
 }
 
 // checkNetwork looks whether links between nodes can be cut, or be as poor as

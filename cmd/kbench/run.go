@@ -40,6 +40,7 @@ type runFlags struct {
 	set                            []string
 	dataDir, out                   string
 	resume, bootstrap              string
+	commandConfig                  string
 	profile                        bool
 	dryRun                         bool
 	watchFlags
@@ -57,6 +58,7 @@ func newRun() *cobra.Command {
   kbench run zk-history --partitions 1k,3k
   kbench run --dry-run
   kbench run --bootstrap broker-1:9092,broker-2:9092
+  kbench run --bootstrap broker-1:9093 --command-config client.properties
   kbench run --set security=sasl+tls
   kbench run --resume kbench-results`,
 		Args: atMost(1, "at most one spec"),
@@ -65,6 +67,7 @@ func newRun() *cobra.Command {
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for the first seconds of each workload, and flight recordings of the JVMs of Kafka (provider process); such a run is no measurement")
 	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "measure the cluster of these brokers, host:port,host:port, which kbench does not start: target attach")
+	cmd.Flags().StringVar(&f.commandConfig, "command-config", "", commandConfigDoc)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")
 	cmd.Flags().StringVar(&f.repeats, "repeats", "", "times that each cell is run on a new cluster")
 	cmd.Flags().StringVar(&f.retries, "retries", "", "times that an invalid cell is run again on a new cluster (default 0); a broken invariant never is")
@@ -98,6 +101,7 @@ func (f runFlags) overrides(given func(flag string) bool) ([]spec.Override, erro
 	}{
 		{"targets", "targets", f.targets, true},
 		{"bootstrap", "attach.bootstrap", f.bootstrap, true},
+		{"command-config", "attach.commandConfig", f.commandConfig, false},
 		{"partitions", "sweep.partitions", f.partitions, true},
 		{"workloads", "workloads", f.workloads, true},
 		{"provider", "provider", f.provider, false},

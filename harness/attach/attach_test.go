@@ -74,7 +74,7 @@ func TestHooks(t *testing.T) {
 }
 
 func TestFindTellsWhatEachAnswered(t *testing.T) {
-	_, err := Find(t.Context(), []string{"127.0.0.1:1", "127.0.0.1:2"})
+	_, err := Access{Bootstrap: []string{"127.0.0.1:1", "127.0.0.1:2"}}.Find(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "127.0.0.1:2") {
 		t.Errorf("%v", err)
 	}

@@ -10,7 +10,8 @@
 //
 // The harness calls it from the goroutine of a cell; nodes may be used from any.
 //
-//	found, err := attach.Find(ctx, []string{"broker:9092"})
+//	there := attach.Access{Bootstrap: []string{"broker:9092"}}
+//	found, err := there.Find(ctx)
 //	prefix := attach.Prefix(1)
-//	left, err := attach.Delete(ctx, found.Bootstrap, prefix)
+//	left, err := there.Delete(ctx, func(topic string) bool { return strings.HasPrefix(topic, prefix) })
 package attach

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,9 +15,17 @@ import (
 	"kbench/kafka/wire"
 )
 
+// Access is how a cluster is reached.
+type Access struct {
+	Bootstrap []string // host:port of brokers; one that answers is enough
+	// As is how clients show themselves, nil: plain; CommandConfig is the file that
+	// says so, for messages.
+	As            *wire.Identity
+	CommandConfig string
+}
+
 // Found is a cluster as its brokers tell of it.
 type Found struct {
-	Bootstrap []string // that it was found by
 	ClusterID string   // as the brokers name it, may be ""
 	KRaft     bool     // it has a quorum; else its metadata is in ZooKeeper
 	Brokers   []Broker // by id
@@ -37,14 +46,13 @@ const (
 	metadataVersion   = 9 // Kafka 2.4 and later
 )
 
-// Find asks the brokers at bootstrap, one after the other, for the cluster. The
-// error tells what each answered.
-func Find(ctx context.Context, bootstrap []string) (Found, error) {
+// Find asks the brokers, one after the other, for the cluster. The error tells
+// what each answered.
+func (a Access) Find(ctx context.Context) (Found, error) {
 	var errs []error
-	for _, addr := range bootstrap {
-		f, err := findAt(ctx, addr)
+	for _, addr := range a.Bootstrap {
+		f, err := a.findAt(ctx, addr)
 		if err == nil {
-			f.Bootstrap = bootstrap
 			return f, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
@@ -52,10 +60,17 @@ func Find(ctx context.Context, bootstrap []string) (Found, error) {
 	return Found{}, fmt.Errorf("no broker answers: %w", errors.Join(errs...))
 }
 
-func findAt(ctx context.Context, addr string) (Found, error) {
+// Refused reports whether an error is one that the next try has too: a login that
+// failed, or a certificate that is not trusted.
+func Refused(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted || errors.Is(err, kafka.SaslAuthenticationFailed) || errors.Is(err, kafka.UnsupportedSaslMechanism)
+}
+
+func (a Access) findAt(ctx context.Context, addr string) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	conn, err := dial(ctx, addr)
+	conn, err := a.dial(ctx, addr)
 	if err != nil {
 		return Found{}, err
 	}
@@ -105,8 +120,8 @@ func votersAt(ctx context.Context, conn *wire.Conn) ([]kafka.BrokerID, error) {
 	return out, nil
 }
 
-func dial(ctx context.Context, addr string) (*wire.Conn, error) {
-	return wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-attach"})
+func (a Access) dial(ctx context.Context, addr string) (*wire.Conn, error) {
+	return wire.Dial(ctx, addr, wire.DialOptions{ClientID: "kbench-attach"}.As(a.As))
 }
 
 // metadata asks for topics; nil asks for all.

@@ -58,13 +58,13 @@ const (
 
 // Delete removes the topics that match and waits until they are served no more.
 // It gives how many it asked to be removed.
-func Delete(ctx context.Context, bootstrap []string, match func(topic string) bool) (n int, err error) {
+func (a Access) Delete(ctx context.Context, match func(topic string) bool) (n int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deleteWithin, fmt.Errorf("not within %v", deleteWithin))
 	defer cancel()
 	first := true
 	var last error
 	for {
-		left, err := list(ctx, bootstrap, match)
+		left, err := a.list(ctx, match)
 		if err == nil && first {
 			n, first = len(left), false
 		}
@@ -72,17 +72,29 @@ func Delete(ctx context.Context, bootstrap []string, match func(topic string) bo
 			return n, nil
 		}
 		if err == nil {
-			err = deleteAll(ctx, bootstrap, left)
+			err = a.deleteAll(ctx, left)
 		}
 		if err != nil {
 			last = err
 		}
+		if Refused(err) {
+			return n, err
+		}
 		select {
 		case <-ctx.Done():
-			return n, fmt.Errorf("remove %d topics, such as %s: %w; `kbench clean --bootstrap %s` tries again", len(left), few(left), errors.Join(context.Cause(ctx), last), strings.Join(bootstrap, ","))
+			return n, fmt.Errorf("remove %d topics, such as %s: %w; `kbench clean %s` tries again", len(left), few(left), errors.Join(context.Cause(ctx), last), a.flags())
 		case <-time.After(deletePause):
 		}
 	}
+}
+
+// flags are those by which a command reaches the same cluster.
+func (a Access) flags() string {
+	text := "--bootstrap " + strings.Join(a.Bootstrap, ",")
+	if a.CommandConfig != "" {
+		text += " --command-config " + a.CommandConfig
+	}
+	return text
 }
 
 func few(names []string) string {
@@ -93,9 +105,9 @@ func few(names []string) string {
 }
 
 // list gives the topics that match, sorted.
-func list(ctx context.Context, bootstrap []string, match func(string) bool) ([]string, error) {
-	m, err := anyOf(ctx, bootstrap, func(ctx context.Context, addr string) (*kmsg.MetadataResponse, error) {
-		conn, err := dial(ctx, addr)
+func (a Access) list(ctx context.Context, match func(string) bool) ([]string, error) {
+	m, err := anyOf(ctx, a.Bootstrap, func(ctx context.Context, addr string) (*kmsg.MetadataResponse, error) {
+		conn, err := a.dial(ctx, addr)
 		if err != nil {
 			return nil, err
 		}
@@ -132,21 +144,21 @@ func anyOf[T any](ctx context.Context, bootstrap []string, question func(ctx con
 
 // deleteAll asks the controller, or in KRaft any broker that stands for it, to
 // remove topics. A topic that is gone already is no error.
-func deleteAll(ctx context.Context, bootstrap, topics []string) error {
-	addr, err := anyOf(ctx, bootstrap, controllerAddr)
+func (a Access) deleteAll(ctx context.Context, topics []string) error {
+	addr, err := anyOf(ctx, a.Bootstrap, a.controllerAddr)
 	if err != nil {
 		return fmt.Errorf("find the controller: %w", err)
 	}
 	for batch := range slices.Chunk(topics, deleteBatch) {
-		if err := deleteBatchAt(ctx, addr, batch); err != nil {
+		if err := a.deleteBatchAt(ctx, addr, batch); err != nil {
 			return fmt.Errorf("delete topics at %s: %w", addr, err)
 		}
 	}
 	return nil
 }
 
-func controllerAddr(ctx context.Context, addr string) (string, error) {
-	conn, err := dial(ctx, addr)
+func (a Access) controllerAddr(ctx context.Context, addr string) (string, error) {
+	conn, err := a.dial(ctx, addr)
 	if err != nil {
 		return "", err
 	}
@@ -163,11 +175,11 @@ func controllerAddr(ctx context.Context, addr string) (string, error) {
 	return "", fmt.Errorf("it names %d, which is no live broker", m.ControllerID)
 }
 
-func deleteBatchAt(ctx context.Context, addr string, topics []string) error {
+func (a Access) deleteBatchAt(ctx context.Context, addr string, topics []string) error {
 	const within = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	conn, err := dial(ctx, addr)
+	conn, err := a.dial(ctx, addr)
 	if err != nil {
 		return err
 	}
