@@ -81,7 +81,7 @@ func (d *Directory) format(file, clusterID string, nodeID kafka.BrokerID) error 
 		return err
 	}
 	d.meta = MetaProperties{ClusterID: clusterID, NodeID: nodeID, DirectoryID: RandomUUID()}
-	if err := writeAtomic(d.fs, file, d.meta.Encode()); err != nil {
+	if err := WriteAtomic(d.fs, file, d.meta.Encode()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func format(fs FS, path string, meta MetaProperties, f Format) error {
 			return err
 		}
 	}
-	return writeAtomic(fs, filepath.Join(path, metaPropertiesName), meta.Encode())
+	return WriteAtomic(fs, filepath.Join(path, metaPropertiesName), meta.Encode())
 }
 
 // checkUnformatted refuses a directory that somebody uses or used.
@@ -124,7 +124,7 @@ func writeCheckpoint(fs FS, name string, q Quorum, values [][]byte, last, timest
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := writeAtomic(fs, name, raw); err != nil {
+	if err := WriteAtomic(fs, name, raw); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -142,7 +142,7 @@ func TestFormatRefuses(t *testing.T) {
 			want:    "for node 1 of cluster", is: ErrFormatted,
 		},
 		"a log without its meta.properties": {
-			prepare: func(m *MemFS) error { return writeAtomic(m, "/d/"+PartitionDir+"/"+segmentName(0), []byte("x")) },
+			prepare: func(m *MemFS) error { return WriteAtomic(m, "/d/"+PartitionDir+"/"+segmentName(0), []byte("x")) },
 			want:    "holds 00000000000000000000.log of a log",
 		},
 		"a directory in use": {
@@ -150,7 +150,7 @@ func TestFormatRefuses(t *testing.T) {
 			want:    "already in use", is: ErrLocked,
 		},
 		"a broken meta.properties": {
-			prepare: func(m *MemFS) error { return writeAtomic(m, "/d/"+metaPropertiesName, []byte("nonsense")) },
+			prepare: func(m *MemFS) error { return WriteAtomic(m, "/d/"+metaPropertiesName, []byte("nonsense")) },
 			want:    "is not key=value",
 		},
 	} {

@@ -113,10 +113,10 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-// writeAtomic replaces name by data so that after a crash either the old or
+// WriteAtomic replaces name by data so that after a crash either the old or
 // the new content is there, whole: temporary file, fsync, rename, fsync of the
 // directory.
-func writeAtomic(fs FS, name string, data []byte) error {
+func WriteAtomic(fs FS, name string, data []byte) error {
 	tmp := name + ".tmp"
 	f, err := fs.Open(tmp)
 	if err != nil {

@@ -143,7 +143,7 @@ func ReadQuorumState(fs FS, path string) (QuorumState, bool, error) {
 func WriteQuorumState(fs FS, path string, s QuorumState) error {
 	b, err := s.Encode()
 	if err == nil {
-		err = writeAtomic(fs, path, b)
+		err = WriteAtomic(fs, path, b)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -25,7 +25,7 @@ func (l *Log) writeSidecars() error {
 		return l.WriteEpochCheckpoint()
 	}
 	text := fmt.Sprintf("version: 0\ntopic_id: %s", kafka.MetadataTopicID)
-	if err := writeAtomic(l.cfg.FS, path, []byte(text)); err != nil {
+	if err := WriteAtomic(l.cfg.FS, path, []byte(text)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return l.WriteEpochCheckpoint()
@@ -40,7 +40,7 @@ func (l *Log) WriteEpochCheckpoint() error {
 		text = fmt.Appendf(text, "%d %d\n", e.Epoch, e.Start)
 	}
 	path := filepath.Join(l.cfg.Dir, epochCheckpointName)
-	if err := writeAtomic(l.cfg.FS, path, text); err != nil {
+	if err := WriteAtomic(l.cfg.FS, path, text); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

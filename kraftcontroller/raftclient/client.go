@@ -26,7 +26,7 @@ type Client struct {
 	cfg     Config
 	voter   bool
 	origin  time.Time // the machine's time 0
-	machine *raft.Machine
+	machine Machine
 	dir     *metalog.Directory // nil in memory
 	log     *metalog.Log
 	quorum  string // the path of quorum-state
@@ -137,7 +137,7 @@ func (c *Client) open() error {
 	if c.dir != nil {
 		m.DirectoryID = c.dir.Meta().DirectoryID
 	}
-	c.machine, err = raft.New(m, p)
+	c.machine, err = c.newMachine(m, p, logCfg.Dir)
 	return err
 }
 

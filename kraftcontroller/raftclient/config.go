@@ -111,6 +111,9 @@ type Config struct {
 	Logger *slog.Logger
 	Trace  *trace.Writer // nil: none
 	Now    func() time.Time
+	// Algorithm replaces the pull-based machine of a voter; nil keeps it. The
+	// voters must be static.
+	Algorithm Algorithm
 	// Dial opens connections to voters; nil dials TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Identity is how this node shows itself to the others' listener and whom it
@@ -161,6 +164,9 @@ func (c *Config) check() error {
 	}
 	if c.Dir == "" && c.syncs() {
 		faults = append(faults, fmt.Errorf("node %d may vote and needs a data directory: a vote in memory is forgotten in a crash", c.NodeID))
+	}
+	if c.Algorithm != nil && !c.isVoter() {
+		faults = append(faults, fmt.Errorf("node %d runs another algorithm than KRaft's and is not among the static voters: name it in Voters", c.NodeID))
 	}
 	for _, v := range c.Voters {
 		if v.Host == "" || v.Port == 0 {

@@ -8,7 +8,8 @@
 // connections to the other nodes, the accumulator that gathers appends, and
 // the order in which a Listener hears of committed batches. It must not know
 // what a record means, and decides nothing about elections, commitment or
-// truncation: the machine does.
+// truncation: the machine does. Config.Algorithm puts another machine in the
+// place of package raft's, with a transport of its own.
 //
 // # Goroutines
 //

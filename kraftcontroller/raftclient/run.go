@@ -28,6 +28,9 @@ func (c *Client) Run(ctx context.Context) error {
 	c.spawn = func(f func(context.Context)) { wg.Go(func() { f(ctx) }) }
 	wg.Go(func() { c.syncLoop(ctx) })
 	wg.Go(func() { c.deliverLoop(ctx) })
+	if c.cfg.Algorithm != nil {
+		wg.Go(func() { c.carry(ctx) })
+	}
 
 	err := c.loop(ctx)
 	c.acc.end()

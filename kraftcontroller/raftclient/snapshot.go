@@ -69,7 +69,11 @@ func (c *Client) snapshotTaken(id metalog.SnapshotID) error {
 	if id.EndOffset < c.machine.LogStart() {
 		return nil
 	}
-	c.owned = append(c.owned, raft.SnapshotTaken{ID: raft.SnapshotID(id)})
+	// The machine hears of it before the log goes, which it may have to read.
+	if _, err := c.step(raft.SnapshotTaken{ID: raft.SnapshotID(id)}); err != nil {
+		return err
+	}
+	c.owned = append(c.owned, raft.Tick{}) // for the deadline
 	if c.log.SizeBytes() <= c.cfg.RetentionBytes {
 		return nil
 	}

@@ -1,0 +1,290 @@
+package etcdraft
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kbench/kafka"
+	"kbench/kraftcontroller/raft"
+	"kbench/kraftcontroller/raftclient"
+)
+
+const (
+	// greeting opens a connection; as a size it is above what a Kafka server takes.
+	greeting = "RAFT"
+	// maxQueued bounds the messages that wait for a peer; one more is dropped.
+	maxQueued = 4096
+	// maxFrameBytes bounds a message: a MsgApp is little more than one batch, a
+	// snapshot is whole.
+	maxFrameBytes = 1 << 30
+	// maxName bounds the cluster id in a greeting.
+	maxName = 1024
+
+	dialTimeout  = time.Second
+	writeTimeout = 5 * time.Second
+	// Bounds of the pause between two attempts to connect, those of KRaft.
+	reconnectMin = 50 * time.Millisecond
+	reconnectMax = 500 * time.Millisecond
+)
+
+// Traffic counts what a node has sent to the other voters since it started.
+type Traffic struct{ Messages, Bytes int64 }
+
+// transport carries messages to the peers, each on a connection of its own that
+// only this side writes to.
+type transport struct {
+	parts    raftclient.Parts
+	incoming chan net.Conn
+	peers    map[kafka.BrokerID]*peer // by the machine's goroutine
+	start    func(*peer)              // set by run
+	stopped  chan struct{}
+
+	mu      sync.Mutex
+	pending []*peer // made before run began
+
+	messages, bytes atomic.Int64
+}
+
+func newTransport() *transport {
+	return &transport{incoming: make(chan net.Conn), peers: map[kafka.BrokerID]*peer{}, stopped: make(chan struct{})}
+}
+
+func (t *transport) configure(p raftclient.Parts) { t.parts = p }
+
+// send queues a message and never blocks.
+func (t *transport) send(to kafka.BrokerID, m []byte) {
+	p := t.peers[to]
+	if p == nil {
+		p = &peer{id: to, queue: make(chan []byte, maxQueued), lost: make(chan struct{}, 1)}
+		t.peers[to] = p
+		t.begin(p)
+	}
+	select {
+	case p.queue <- m:
+	default:
+		p.unreachable()
+	}
+}
+
+// begin starts a peer's goroutine, at once or when run does.
+func (t *transport) begin(p *peer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.start == nil {
+		t.pending = append(t.pending, p)
+		return
+	}
+	t.start(p)
+}
+
+// run carries messages until ctx ends.
+func (t *transport) run(ctx context.Context, deliver func(context.Context, raft.Foreign) error) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(t.stopped)
+	t.mu.Lock()
+	t.start = func(p *peer) {
+		if ctx.Err() != nil {
+			return
+		}
+		wg.Go(func() { t.write(ctx, p) })
+		wg.Go(func() { p.report(ctx, deliver) })
+	}
+	for _, p := range t.pending {
+		t.start(p)
+	}
+	t.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			t.mu.Lock() // nothing starts after this
+			t.mu.Unlock()
+			return
+		case nc := <-t.incoming:
+			wg.Go(func() {
+				stop := context.AfterFunc(ctx, func() { nc.Close() })
+				defer stop()
+				defer nc.Close()
+				// A peer's connection ends when it likes; it makes a new one.
+				_ = t.read(ctx, nc, deliver)
+			})
+		}
+	}
+}
+
+// peer is another voter, as this node sends to it.
+type peer struct {
+	id    kafka.BrokerID
+	queue chan []byte
+	lost  chan struct{} // that messages to it were dropped
+}
+
+func (p *peer) unreachable() {
+	select {
+	case p.lost <- struct{}{}:
+	default:
+	}
+}
+
+// report tells the machine when messages were dropped.
+func (p *peer) report(ctx context.Context, deliver func(context.Context, raft.Foreign) error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.lost:
+			if deliver(ctx, raft.Foreign{From: p.id}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// write sends what is queued for a peer, over connections made anew when they
+// break. What waits while there is none is dropped.
+func (t *transport) write(ctx context.Context, p *peer) {
+	var backoff time.Duration
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-p.queue:
+			nc, err := t.dial(ctx, p.id)
+			if err == nil {
+				backoff = 0
+				t.copy(ctx, nc, p, m)
+				nc.Close()
+			}
+		}
+		p.unreachable()
+		backoff = min(max(2*backoff, reconnectMin), reconnectMax)
+		timer := time.NewTimer(backoff)
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				waiting = false
+			case <-timer.C:
+				waiting = false
+			case <-p.queue:
+			}
+		}
+		timer.Stop()
+	}
+}
+
+func (t *transport) dial(ctx context.Context, id kafka.BrokerID) (net.Conn, error) {
+	addr, err := t.parts.Address(id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return t.parts.Dial(ctx, "tcp", addr)
+}
+
+// copy sends m and what follows until the connection breaks, which it also
+// notices while it has nothing to send.
+func (t *transport) copy(ctx context.Context, nc net.Conn, p *peer, m []byte) {
+	broken := make(chan struct{})
+	go func() {
+		defer close(broken)
+		_, _ = io.Copy(io.Discard, nc) // the peer writes nothing: this waits for the end
+	}()
+	defer func() {
+		nc.Close()
+		<-broken
+	}()
+	w := bufio.NewWriterSize(nc, 64<<10)
+	hello := append([]byte(greeting), byte(len(t.parts.Config.ClusterID)>>8), byte(len(t.parts.Config.ClusterID)))
+	hello = append(hello, t.parts.Config.ClusterID...)
+	hello = binary.BigEndian.AppendUint32(hello, uint32(t.parts.Config.NodeID))
+	if _, err := w.Write(hello); err != nil {
+		return
+	}
+	for {
+		_ = nc.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only where the write will too
+		var size [4]byte
+		binary.BigEndian.PutUint32(size[:], uint32(len(m)))
+		_, err := w.Write(size[:])
+		if err == nil {
+			_, err = w.Write(m)
+		}
+		if err == nil && len(p.queue) == 0 {
+			err = w.Flush()
+		}
+		if err != nil {
+			return
+		}
+		t.messages.Add(1)
+		t.bytes.Add(int64(len(m)) + 4)
+		select {
+		case <-ctx.Done():
+			return
+		case <-broken:
+			return
+		case m = <-p.queue:
+		}
+	}
+}
+
+// read delivers what a peer sends, behind the greeting's first word.
+func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.Context, raft.Foreign) error) error {
+	r := bufio.NewReaderSize(nc, 64<<10)
+	from, err := t.greeted(r)
+	if err != nil {
+		return err
+	}
+	for {
+		var size uint32
+		if err := binary.Read(r, binary.BigEndian, &size); err != nil {
+			return err
+		}
+		if size == 0 || size > maxFrameBytes {
+			return fmt.Errorf("voter %d sends a message of %d bytes, at most %d", from, size, maxFrameBytes)
+		}
+		var b bytes.Buffer // grows with what comes, not with what is announced
+		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
+			return err
+		}
+		if err := deliver(ctx, raft.Foreign{From: from, Payload: b.Bytes()}); err != nil {
+			return err
+		}
+	}
+}
+
+// greeted reads who speaks, and refuses strangers.
+func (t *transport) greeted(r io.Reader) (kafka.BrokerID, error) {
+	var n uint16
+	if err := binary.Read(r, binary.BigEndian, &n); err != nil {
+		return raft.None, err
+	}
+	if n > maxName {
+		return raft.None, fmt.Errorf("a cluster id of %d bytes, at most %d", n, maxName)
+	}
+	name := make([]byte, n)
+	if _, err := io.ReadFull(r, name); err != nil {
+		return raft.None, err
+	}
+	var id int32
+	if err := binary.Read(r, binary.BigEndian, &id); err != nil {
+		return raft.None, err
+	}
+	if string(name) != t.parts.Config.ClusterID {
+		return raft.None, fmt.Errorf("node %d is of cluster %q, this one of %q", id, name, t.parts.Config.ClusterID)
+	}
+	for _, v := range t.parts.Config.Voters {
+		if v.ID == kafka.BrokerID(id) && v.ID != t.parts.Config.NodeID {
+			return v.ID, nil
+		}
+	}
+	return raft.None, errors.New("a node that is no voter")
+}
