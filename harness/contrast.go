@@ -81,6 +81,16 @@ func unlessKafka(ours func(spec.Cell, string) string, kafka func(version string)
 	}
 }
 
+// unlessPushed lets a quorum whose leader pushes have other words.
+func unlessPushed(pulled func(spec.Cell, string) string, pushed func(spec.Config) string) func(spec.Cell, string) string {
+	return func(c spec.Cell, store string) string {
+		if c.Target == spec.RaftPush {
+			return pushed(c.Config)
+		}
+		return pulled(c, store)
+	}
+}
+
 func words(s string) func(spec.Config) string { return func(spec.Config) string { return s } }
 
 // writesInFlight says how a controller writes. Kafka's has one partition state
@@ -104,7 +114,7 @@ var contrastRows = []contrastRow{
 	{"warm-up", kafkaWarmUp},
 	{"security", func(c spec.Cell, _ string) string { return securityOf(c) }},
 	{"metadata store", func(_ spec.Cell, store string) string { return store }},
-	{"controllers", byTarget(
+	{"controllers", unlessPushed(byTarget(
 		func(c spec.Config) string {
 			if c.Cluster.Controllers == spec.Colocated {
 				return "every broker is a candidate"
@@ -112,19 +122,23 @@ var contrastRows = []contrastRow{
 			return fmt.Sprintf("%d dedicated candidates without replicas, which receive UpdateMetadata too", c.Cluster.Controllers)
 		},
 		func(c spec.Config) string { return fmt.Sprintf("%d voters", c.Cluster.Controllers) },
-	)},
+	), func(c spec.Config) string {
+		return fmt.Sprintf("%d voters, whose leader pushes the log (go.etcd.io/raft)", c.Cluster.Controllers)
+	})},
 	{"how brokers learn", byTarget(
 		words("the controller pushes LeaderAndIsr and UpdateMetadata, one request at a time per broker"),
 		words("brokers fetch the metadata log as observers"),
 	)},
-	{"loss of a controller is noticed by", byTarget(
+	{"loss of a controller is noticed by", unlessPushed(byTarget(
 		func(c spec.Config) string {
 			return fmt.Sprintf("ZooKeeper session timeout %s", c.ZK.SessionTimeout)
 		},
 		func(c spec.Config) string {
 			return fmt.Sprintf("fetch timeout %s, then an election", c.KRaft.FetchTimeout)
 		},
-	)},
+	), func(c spec.Config) string {
+		return fmt.Sprintf("no message of the leader for a random time from %s to twice that, then an election", c.KRaft.FetchTimeout)
+	})},
 	{"loss of a broker is noticed by", byTarget(
 		func(c spec.Config) string {
 			return fmt.Sprintf("ZooKeeper session timeout %s", c.ZK.SessionTimeout)

@@ -45,6 +45,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 	s.colocated = s.controllers == spec.Colocated
 	if !c.Target.InZooKeeper() {
 		s.mode = nodeconfig.ModeKRaft
+		s.tuning.RaftPush = c.Target == spec.RaftPush
 	}
 	s.kafka = kafkaShapeOf(c)
 	return s

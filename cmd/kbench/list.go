@@ -21,6 +21,7 @@ var listings = []struct {
 	{"targets", func(w io.Writer) {
 		rows(w, "zk", "our ZooKeeper-style controller: election by an ephemeral znode, state in ZooKeeper, changes pushed to brokers")
 		rows(w, "kraft", "our KRaft quorum: state is a replicated log that brokers fetch")
+		rows(w, "raft-push", "the same controllers over the textbook's Raft (go.etcd.io/raft), whose leader pushes the log to the other voters; brokers fetch it as in kraft")
 		rows(w, "kafka-zk", "controllers of Apache Kafka "+spec.KafkaZKVersion+" in ZooKeeper mode over our brokers, or over its own (kafka.brokers: real); kafka-zk@VERSION for another")
 		rows(w, "kafka-kraft", "a KRaft quorum of Apache Kafka "+spec.KafkaKRaftVersion+" over our brokers, or over its own (kafka.brokers: real); kafka-kraft@VERSION for another")
 		rows(w, "attach", "a cluster that kbench did not start, found at --bootstrap HOST:PORT; faults by hooks that you name")

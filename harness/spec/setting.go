@@ -72,10 +72,10 @@ var settings = []param[Config]{
 	on(kraftTargets, duration("kraft.append.linger", 0, 10*time.Second, "controller.quorum.append.linger.ms", func(c *Config) any { return &c.KRaft.AppendLinger })),
 	on(kraftTargets, duration("kraft.noop.interval", 0, time.Hour, "metadata.max.idle.interval.ms; 0s writes no NoOp records", func(c *Config) any { return &c.KRaft.NoOpInterval })),
 	on(kraftTargets, boolean("kraft.hwPush", "fetches are answered when the high watermark moves (KIP-1166), as Kafka does from 4.1 on", func(c *Config) any { return &c.KRaft.HWPush })),
-	on([]Target{KRaft}, boolean("kraft.preVote", "candidates ask before they raise the epoch (KIP-996)", func(c *Config) any { return &c.KRaft.PreVote })),
+	on([]Target{KRaft, RaftPush}, boolean("kraft.preVote", "candidates ask before they raise the epoch (KIP-996)", func(c *Config) any { return &c.KRaft.PreVote })),
 	on(kraftTargets, duration("kraft.fetchTimeout", 100*time.Millisecond, 10*time.Minute, "controller.quorum.fetch.timeout.ms", func(c *Config) any { return &c.KRaft.FetchTimeout })),
-	on(kraftTargets, duration("kraft.electionTimeout", 50*time.Millisecond, 10*time.Minute, "controller.quorum.election.timeout.ms", func(c *Config) any { return &c.KRaft.ElectionTimeout })),
-	on(kraftTargets, duration("kraft.electionBackoffMax", 0, 10*time.Minute, "controller.quorum.election.backoff.max.ms", func(c *Config) any { return &c.KRaft.ElectionBackoffMax })),
+	on(pullTargets, duration("kraft.electionTimeout", 50*time.Millisecond, 10*time.Minute, "controller.quorum.election.timeout.ms", func(c *Config) any { return &c.KRaft.ElectionTimeout })),
+	on(pullTargets, duration("kraft.electionBackoffMax", 0, 10*time.Minute, "controller.quorum.election.backoff.max.ms", func(c *Config) any { return &c.KRaft.ElectionBackoffMax })),
 
 	on(kraftTargets, duration("broker.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "broker.session.timeout.ms; zk uses the ZooKeeper session", func(c *Config) any { return &c.Broker.SessionTimeout })),
 	on(kraftTargets, duration("broker.heartbeatInterval", 10*time.Millisecond, 5*time.Minute, "broker.heartbeat.interval.ms", func(c *Config) any { return &c.Broker.HeartbeatInterval })),

@@ -15,6 +15,7 @@ type Target string
 const (
 	ZK         Target = "zk"          // our ZooKeeper-style controller
 	KRaft      Target = "kraft"       // our KRaft quorum
+	RaftPush   Target = "raft-push"   // the same controllers over go.etcd.io/raft, whose leader pushes
 	KafkaZK    Target = "kafka-zk"    // controllers of Apache Kafka in ZooKeeper mode
 	KafkaKRaft Target = "kafka-kraft" // a KRaft quorum of Apache Kafka
 
@@ -30,17 +31,18 @@ const (
 // The groups of targets that settings act on.
 var (
 	zkTargets    = []Target{ZK, KafkaZK}
-	kraftTargets = []Target{KRaft, KafkaKRaft}
+	kraftTargets = []Target{KRaft, RaftPush, KafkaKRaft}
+	pullTargets  = []Target{KRaft, KafkaKRaft} // whose voters fetch
 	kafkaTargets = []Target{KafkaZK, KafkaKRaft}
 )
 
 // TargetNames lists the targets that can be run.
 func TargetNames() []string {
-	return []string{string(ZK), string(KRaft), string(KafkaZK), string(KafkaKRaft), string(AttachTarget)}
+	return []string{string(ZK), string(KRaft), string(RaftPush), string(KafkaZK), string(KafkaKRaft), string(AttachTarget)}
 }
 
 // targetPattern is how a target is written.
-const targetPattern = `^(zk|kraft|attach|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9_.-]+)?)?)$`
+const targetPattern = `^(zk|kraft|raft-push|attach|kafka-(zk|kraft)(@[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9_.-]+)?)?)$`
 
 var targetForm = regexp.MustCompile(targetPattern)
 

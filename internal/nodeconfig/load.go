@@ -74,7 +74,18 @@ func (c *Config) Check() error {
 	}
 	c.checkSecurity(fault)
 	c.checkRebalance(fault)
+	c.checkPush(fault)
 	return errors.Join(errs...)
+}
+
+func (c *Config) checkPush(fault func(bool, string, ...any)) {
+	if !c.Tuning.RaftPush {
+		return
+	}
+	fault(c.Mode != ModeKRaft, "tuning.raftPush needs mode kraft, not %q: it is another way to replicate the metadata log", c.Mode)
+	fault(c.Quorum.Dynamic(), "tuning.raftPush needs static voters: name them in quorum.voters")
+	l, secured := c.Security.Listeners[ControllerListener]
+	fault(secured && l.SecurityProtocol() != kafka.Plaintext, "tuning.raftPush with security.listeners.%s: its voters speak without TLS and SASL; leave the listener out", ControllerListener)
 }
 
 func (c *Config) checkRebalance(fault func(bool, string, ...any)) {

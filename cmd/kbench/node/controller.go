@@ -15,6 +15,7 @@ import (
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller"
+	"kbench/kraftcontroller/etcdraft"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raftclient"
 )
@@ -33,7 +34,12 @@ func (p *process) newController() (part, error) {
 	if !ok {
 		return nil, fmt.Errorf("controller %d is not among the voters", p.cfg.Quorum.NodeID)
 	}
-	c, err := kraftcontroller.New(p.controllerConfig(self))
+	cc, push := p.controllerConfig(self), (*etcdraft.Push)(nil)
+	if p.cfg.Tuning.RaftPush {
+		push = etcdraft.New()
+		cc.Raft.Algorithm = push
+	}
+	c, err := kraftcontroller.New(cc)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +50,10 @@ func (p *process) newController() (part, error) {
 	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("controller %d: %w", self.ID, err)
+	}
+	if push != nil {
+		maps.Copy(p.gauges, push.Gauges())
+		s.ln = push.Listener(s.ln)
 	}
 	return &controllerPart{controller: c, server: s}, nil
 }
