@@ -34,6 +34,7 @@ const (
 	loaderBean     = "kafka.server:type=MetadataLoader,name="
 	snapshotBean   = "kafka.server:type=SnapshotEmitter,name="
 	queueBean      = "kafka.controller:type=ControllerEventManager,name="
+	talkBean       = "kbench.raft:type=voters,name=" // Kafka has none
 )
 
 // Gauges gives the controller's metrics under Kafka's names; one that Kafka gives
@@ -113,6 +114,9 @@ func (c *Controller) raftGauges() map[string]func() int64 {
 	} {
 		gauges[raftBean+name] = func() int64 { return of(c.client.Metrics()) }
 	}
+	gauges[talkBean+"messages"] = func() int64 { return c.client.Traffic().Messages }
+	gauges[talkBean+"bytes"] = func() int64 { return c.client.Traffic().Bytes }
+	gauges[talkBean+"round-trips"] = func() int64 { return c.client.Traffic().RoundTrips }
 	return gauges
 }
 

@@ -34,6 +34,17 @@ const (
 	ShutdownRequested Kind = "broker.shutdown-requested"
 	// ShutdownGranted: a broker was allowed to leave.
 	ShutdownGranted Kind = "broker.shutdown-granted"
+	// QuorumCampaigns: a voter wants to lead; N is 1 where it raises the epoch for
+	// it and 0 where it asks first.
+	QuorumCampaigns Kind = "quorum.campaigns"
+	// QuorumFollows: a node that may vote heard of another leader, Broker; N is 1
+	// where it does not vote itself. Its counters are of before that message.
+	QuorumFollows Kind = "quorum.follows"
+	// QuorumTruncated: a node that may vote dropped the N records of its log from
+	// Offset on, which the leader does not have.
+	QuorumTruncated Kind = "quorum.truncated"
+	// QuorumDurable: after that its log up to Offset became durable.
+	QuorumDurable Kind = "quorum.durable"
 	// DiskFault: an injected fault of the node's disk met a write or an fsync for
 	// the first time; N is its number.
 	DiskFault Kind = "disk.fault"
@@ -54,4 +65,10 @@ type Event struct {
 	Offset int64  `json:"offset,omitempty"` // metadata log offset, KRaft
 	N      int64  `json:"n,omitempty"`      // a count, by kind
 	Detail string `json:"detail,omitempty"` // free text for people
+
+	// Of quorum.*: what the node and the other voters have told each other since
+	// it started.
+	Messages   int64 `json:"messages,omitempty"`
+	Bytes      int64 `json:"bytes,omitempty"`      // of the messages, without their frames
+	RoundTrips int64 `json:"roundTrips,omitempty"` // times it heard again after it had spoken
 }

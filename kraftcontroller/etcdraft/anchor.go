@@ -11,8 +11,13 @@ import (
 	"kbench/kraftcontroller/metalog"
 )
 
-// anchorFile is beside the segments; the segments say the rest.
-const anchorFile = "raft-index"
+// The files beside the segments, which say the rest.
+const (
+	anchorFile = "raft-index"
+	// appliedFile has the end of the last change of the voters that took effect
+	// here: a node that starts again must not forget that it is committed.
+	appliedFile = "raft-voters"
+)
 
 // maxAnchors bounds what the file keeps: the one of the log start, and those of
 // a snapshot that came and of one that was taken.
@@ -37,23 +42,45 @@ func openAnchors(fs metalog.FS, dir string, start kafka.Offset) (anchors, error)
 	if start == 0 {
 		a.list = []anchor{{}}
 	}
-	b, err := fs.ReadFile(a.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return a, nil
-	}
-	if err != nil {
-		return a, fmt.Errorf("read %s: %w", a.path, err)
-	}
-	for line := range strings.Lines(string(b)) {
-		var at anchor
-		if n, err := fmt.Sscanf(line, "%d %d\n", &at.end, &at.index); n != 2 || err != nil || at.end < 0 {
-			return a, fmt.Errorf("%s: line %q is not an offset and an index: restore the directory, or remove it and let the node get the log again from the quorum", a.path, strings.TrimSpace(line))
-		}
+	read, err := readAnchors(fs, a.path)
+	for _, at := range read {
 		if at.end > 0 && at.end >= start {
 			a.list = append(a.list, at)
 		}
 	}
-	return a, nil
+	return a, err
+}
+
+// readAnchors reads a file of anchors, none where it is not there.
+func readAnchors(fs metalog.FS, path string) ([]anchor, error) {
+	b, err := fs.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var list []anchor
+	for line := range strings.Lines(string(b)) {
+		var at anchor
+		if n, err := fmt.Sscanf(line, "%d %d\n", &at.end, &at.index); n != 2 || err != nil || at.end < 0 {
+			return nil, fmt.Errorf("%s: line %q is not an offset and an index: restore the directory, or remove it and let the node get the log again from the quorum", path, strings.TrimSpace(line))
+		}
+		list = append(list, at)
+	}
+	return list, nil
+}
+
+// writeAnchors makes a file of anchors durable.
+func writeAnchors(fs metalog.FS, path string, list ...anchor) error {
+	var b []byte
+	for _, at := range list {
+		b = fmt.Appendf(b, "%d %d\n", at.end, at.index)
+	}
+	if err := metalog.WriteAtomic(fs, path, b); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 // add makes an anchor durable, which must come before the log goes that it
@@ -68,12 +95,5 @@ func (a *anchors) add(at anchor) error {
 	if len(a.list) > maxAnchors { // the first belongs to the log start
 		a.list = append(a.list[:1], a.list[2:]...)
 	}
-	var b []byte
-	for _, have := range a.list {
-		b = fmt.Appendf(b, "%d %d\n", have.end, have.index)
-	}
-	if err := metalog.WriteAtomic(a.fs, a.path, b); err != nil {
-		return fmt.Errorf("write %s: %w", a.path, err)
-	}
-	return nil
+	return writeAnchors(a.fs, a.path, a.list...)
 }

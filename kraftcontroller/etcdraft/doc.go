@@ -28,11 +28,26 @@
 // A voter hears nothing of an idle leader but heartbeats, ten in the least
 // election timeout, which is the fetch timeout. A leader that leaves transfers
 // its leadership. Pre-vote and the check of the quorum go together:
-// DisablePreVote turns both off and gives the plain Raft of the paper. Voters
-// are static, a request to change them is answered with UNSUPPORTED_VERSION.
+// DisablePreVote turns both off and gives the plain Raft of the paper.
 // A voter that has lost what it acknowledged, such as one whose directory was
 // removed, stops with the library's panic, where KRaft's would fetch it again.
 // The library draws its election timeouts itself, they are not seeded.
+//
+// # Voters
+//
+// Voters change one at a time, from kraft.version 1 on, by the requests and the
+// control records of KIP-853; all of them are nodes of the configuration, which
+// says where they listen. An entry with such records is an ordinary one for the
+// library, which hears of the change when it is committed, and no earlier, as it
+// wants it; KRaft's takes effect when it is appended. A new voter gets the log
+// from then on and need not have followed before. A removed one gets nothing
+// any more: it is no observer, as KRaft's is, it is behind. If it was cut off
+// when it was removed nobody tells it, and it campaigns for ever: pre-vote and
+// the check of the quorum keep the others from following it, without them each
+// campaign deposes the leader (Ongaro's thesis, section 4.2.3).
+//
+// The file raft-voters says how far the log was committed when the voters
+// changed last: a node that starts again must not count by those before.
 //
 // # Transport
 //

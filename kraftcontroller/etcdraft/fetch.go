@@ -26,11 +26,11 @@ func (m *Machine) reply(id uint64, msg raft.Message) {
 	m.eff.Reply = append(m.eff.Reply, raft.Reply{ID: id, Message: msg})
 }
 
-// handleRequest answers the requests of KRaft: those of observers as KRaft does,
-// those by which its voters agree by UNSUPPORTED_VERSION.
+// handleRequest answers the requests of KRaft: those of observers and of who
+// changes the voters as KRaft does, those by which its voters agree by
+// UNSUPPORTED_VERSION.
 func (m *Machine) handleRequest(id uint64, msg raft.Message) {
 	const no = kafka.UnsupportedVersion
-	const text = "the voters of this quorum are static and agree by another algorithm"
 	switch r := msg.(type) {
 	case raft.FetchRequest:
 		m.handleFetch(id, r)
@@ -45,13 +45,13 @@ func (m *Machine) handleRequest(id uint64, msg raft.Message) {
 	case raft.EndQuorumEpochRequest:
 		m.reply(id, raft.EndQuorumEpochResponse{Error: no, LeaderID: raft.None})
 	case raft.AddVoterRequest:
-		m.reply(id, raft.AddVoterResponse{Error: no, Text: text})
+		m.handleAddVoter(id, r)
 	case raft.RemoveVoterRequest:
-		m.reply(id, raft.RemoveVoterResponse{Error: no, Text: text})
+		m.handleRemoveVoter(id, r)
 	case raft.UpdateVoterRequest:
 		m.reply(id, raft.UpdateVoterResponse{Error: no, LeaderID: raft.None})
 	case raft.UpgradeRequest:
-		m.reply(id, raft.UpgradeResponse{Error: no, Text: text})
+		m.handleUpgrade(id, r)
 	}
 }
 

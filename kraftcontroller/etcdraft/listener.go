@@ -22,20 +22,6 @@ func (p *Push) Listener(ln net.Listener) net.Listener {
 	return l
 }
 
-// Traffic is what this node has sent to the other voters.
-func (p *Push) Traffic() Traffic {
-	return Traffic{p.transport.messages.Load(), p.transport.bytes.Load()}
-}
-
-// Gauges are the figures of Traffic by name, for a node's metrics.
-func (p *Push) Gauges() map[string]func() int64 {
-	const bean = "kbench.raft:type=push-metrics,name="
-	return map[string]func() int64{
-		bean + "messages-sent": p.transport.messages.Load,
-		bean + "bytes-sent":    p.transport.bytes.Load,
-	}
-}
-
 // listener tells voters from the rest by the first four bytes.
 type listener struct {
 	net.Listener

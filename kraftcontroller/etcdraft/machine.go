@@ -36,11 +36,13 @@ const (
 // transport itself.
 type Machine struct {
 	cfg     raft.Config
-	voters  []raft.Voter
+	quorum  raft.Quorum // that counts: what was committed here last
 	node    *etcd.RawNode
 	storage *storage
 	encode  func(raft.Batch, any) ([]byte, error)
 	push    func(to kafka.BrokerID, m []byte)
+
+	encodeChanges func(raft.Batch, []raft.QuorumChange) ([]byte, error)
 
 	now      time.Duration
 	tick     time.Duration // length
@@ -58,6 +60,7 @@ type Machine struct {
 	installing *install
 	leavingAt  time.Duration // when a leader that resigns gives up on a successor, 0 where it does not
 	shutdown   bool
+	change     *voterChange // nil where there is none
 
 	parked    []parked
 	observers map[raft.ReplicaKey]raft.ReplicaState
@@ -72,22 +75,18 @@ type waiting struct{ responses []*pb.Message }
 type install struct {
 	id        raft.SnapshotID
 	index     uint64
+	voters    []uint64 // of its sender, in the library's ids
 	responses []*pb.Message
 }
 
 func newMachine(p raftclient.Parts, push func(kafka.BrokerID, []byte)) (*Machine, error) {
-	voters := slices.Clone(p.Config.Voters)
-	ids := make([]uint64, len(voters))
-	for i, v := range voters {
-		ids[i] = idOf(v.ID)
-	}
-	st, err := newStorage(p, ids)
+	st, at, err := newStorage(p)
 	if err != nil {
 		return nil, err
 	}
 	m := &Machine{
-		cfg: p.Config, voters: voters, storage: st, encode: p.Encode, push: push,
-		hw: max(st.start, st.snapshot.EndOffset), durable: p.Persisted.QuorumState, start: kafka.NoOffset, observers: map[raft.ReplicaKey]raft.ReplicaState{},
+		cfg: p.Config, quorum: at.quorum, storage: st, encode: p.Encode, encodeChanges: p.EncodeChanges, push: push,
+		hw: at.offset, durable: p.Persisted.QuorumState, start: kafka.NoOffset, observers: map[raft.ReplicaKey]raft.ReplicaState{},
 	}
 	if m.cfg.FetchTimeout == 0 {
 		m.cfg.FetchTimeout = raft.DefaultFetchTimeout
@@ -98,10 +97,10 @@ func newMachine(p raftclient.Parts, push func(kafka.BrokerID, []byte)) (*Machine
 	}
 	m.node, err = etcd.NewRawNode(&etcd.Config{
 		ID: idOf(m.cfg.NodeID), ElectionTick: electionTicks, HeartbeatTick: heartbeatTicks,
-		Storage: st, Applied: st.first - 1, AsyncStorageWrites: true,
+		Storage: st, Applied: at.index, AsyncStorageWrites: true,
 		MaxSizePerMsg: maxMessageBytes, MaxInflightMsgs: maxInflight,
 		CheckQuorum: !m.cfg.DisablePreVote, PreVote: !m.cfg.DisablePreVote,
-		DisableProposalForwarding: true, Logger: discard(),
+		DisableProposalForwarding: true, StepDownOnRemoval: true, Logger: discard(),
 	})
 	if err != nil {
 		return nil, err
@@ -124,6 +123,7 @@ func (m *Machine) Step(now time.Duration, in raft.Input) (raft.Effects, time.Dur
 	m.handle(in)
 	m.drain()
 	m.leave()
+	m.pollChange()
 	if m.needsFlush() {
 		m.flushSeq++
 		m.flushOut, m.flushing = true, len(m.waiting)
@@ -145,7 +145,7 @@ func (m *Machine) Step(now time.Duration, in raft.Input) (raft.Effects, time.Dur
 func (m *Machine) passTime() {
 	if m.tickAt == 0 {
 		m.tickAt = m.now + m.tick
-		if len(m.voters) == 1 { // nobody else could lead
+		if len(m.quorum.Voters) == 1 && hasVoter(m.quorum.Voters, m.cfg.NodeID) { // nobody else could lead
 			m.must(m.node.Campaign())
 		}
 		return
@@ -187,7 +187,7 @@ func (m *Machine) handle(in raft.Input) {
 	case raft.LogStartMoved:
 		m.storage.moveStart(in.Offset)
 	case raft.SnapshotInstalled:
-		m.handleInstalled(in.ID)
+		m.handleInstalled(in.ID, in.Quorum.KRaftVersion)
 	default:
 		m.must(fmt.Errorf("input %T is unknown to the machine", in))
 	}
@@ -273,6 +273,9 @@ func (m *Machine) deadline() time.Duration {
 	}
 	if m.leavingAt > 0 {
 		d = min(d, m.leavingAt)
+	}
+	if m.change != nil {
+		d = min(d, m.change.until)
 	}
 	return d
 }

@@ -28,7 +28,7 @@ func TestReplicates(t *testing.T) {
 		t.Error("an observer that has all knows no leader")
 	}
 	leader, _ := q.leader()
-	if tr := leader.push.Traffic(); tr.Messages == 0 || tr.Bytes == 0 {
+	if tr := leader.client.Traffic(); tr.Messages == 0 || tr.Bytes == 0 {
 		t.Errorf("the leader counts %+v", tr)
 	}
 	q.sameLogs()
@@ -125,29 +125,37 @@ func TestDivergedLeader(t *testing.T) {
 	q := newQuorum(t, 3, nil)
 	q.write("a")
 	q.agree([]string{"a"})
-	old, epoch := q.leader()
-	for _, v := range q.voters {
-		if v.ID != old.id {
-			q.nodes[v.ID].kill()
-		}
-	}
-	if _, err := old.client.Append(epoch, [][]byte{[]byte("lost")}); err != nil {
-		t.Fatal(err)
-	}
-	end := old.client.LogEndOffset()
-	await(t, "the lone leader to write", func() bool { return old.client.LogEndOffset() > end || old.client.Role().State != raft.Leader })
-	old.kill()
-	for _, v := range q.voters {
-		if v.ID != old.id {
-			q.start(v.ID)
-		}
-	}
+	old := q.diverge("lost")
 	q.write("b")
 	q.agree([]string{"a", "b"})
 	q.start(old.id)
 	q.write("c")
 	q.agree([]string{"a", "b", "c"})
 	q.sameLogs()
+}
+
+// diverge has the leader append a value while the others are away, and brings
+// them back without it.
+func (q *quorum) diverge(value string) *node {
+	q.t.Helper()
+	old, epoch := q.leader()
+	for _, v := range q.voters {
+		if v.ID != old.id {
+			q.nodes[v.ID].kill()
+		}
+	}
+	end := old.client.LogEndOffset()
+	if _, err := old.client.Append(epoch, [][]byte{[]byte(value)}); err != nil {
+		q.t.Fatal(err)
+	}
+	await(q.t, "the lone leader to write", func() bool { return old.client.LogEndOffset() > end || old.client.Role().State != raft.Leader })
+	old.kill()
+	for _, v := range q.voters {
+		if v.ID != old.id {
+			q.start(v.ID)
+		}
+	}
+	return old
 }
 
 func TestHandsOver(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	etcd "go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -24,8 +25,9 @@ func (m *Machine) drain() {
 			return
 		}
 		rd := m.node.Ready()
-		if n := len(rd.CommittedEntries); n > 0 {
-			m.hw = max(m.hw, m.storage.endOf(rd.CommittedEntries[n-1].GetIndex()))
+		for _, e := range rd.CommittedEntries {
+			m.hw = max(m.hw, m.storage.endOf(e.GetIndex()))
+			m.applied(e)
 		}
 		for _, msg := range rd.Messages {
 			switch msg.GetTo() {
@@ -106,6 +108,9 @@ func (m *Machine) write(entries []*pb.Entry) {
 			return
 		}
 		s.note(h)
+		if h.Control && len(e.GetData()) > 0 {
+			s.changed = h.EndOffset
+		}
 		raw = append(raw, data...)
 		batches = append(batches, raft.Batch{BaseOffset: h.BaseOffset, LastOffset: h.EndOffset - 1, Epoch: h.Epoch})
 	}
@@ -138,14 +143,17 @@ func (m *Machine) install(snap *pb.Snapshot, responses []*pb.Message) {
 			EndOffset: kafka.Offset(binary.BigEndian.Uint64(snap.GetData())),
 			Epoch:     kafka.LeaderEpoch(snap.GetMetadata().GetTerm()),
 		},
-		index: snap.GetMetadata().GetIndex(), responses: responses,
+		index: snap.GetMetadata().GetIndex(), voters: snap.GetMetadata().GetConfState().GetVoters(), responses: responses,
 	}
 	m.must(m.storage.anchors.add(anchor{in.id.EndOffset, in.index}))
 	m.installing = in
 	m.eff.Snapshot = &raft.Snapshot{ID: in.id, Data: snap.GetData()[8:], Done: true}
 }
 
-func (m *Machine) handleInstalled(id raft.SnapshotID) {
+// handleInstalled goes on behind a snapshot. The voters are the sender's, which
+// the library uses already: a node that was added after the snapshot would
+// refuse it otherwise.
+func (m *Machine) handleInstalled(id raft.SnapshotID, level int16) {
 	in := m.installing
 	if in == nil || in.id != id {
 		m.must(fmt.Errorf("snapshot %d-%d was installed that the machine did not ask for", id.EndOffset, id.Epoch))
@@ -154,6 +162,12 @@ func (m *Machine) handleInstalled(id raft.SnapshotID) {
 	m.installing = nil
 	m.storage.restart(id, in.index)
 	m.hw = max(m.hw, id.EndOffset)
+	m.quorum = raft.Quorum{KRaftVersion: level}
+	for _, v := range m.cfg.Voters {
+		if slices.Contains(in.voters, idOf(v.ID)) {
+			m.quorum.Voters = append(m.quorum.Voters, v)
+		}
+	}
 	m.release(in.responses)
 }
 

@@ -16,7 +16,10 @@ import (
 // leadership Resigned.
 func (m *Machine) Role() raft.Role {
 	st := m.node.BasicStatus()
-	r := raft.Role{Epoch: kafka.LeaderEpoch(st.HardState.GetTerm()), LeaderID: nodeOf(st.Lead), EpochStart: kafka.NoOffset}
+	r := raft.Role{
+		Observer: !hasVoter(m.quorum.Voters, m.cfg.NodeID), Epoch: kafka.LeaderEpoch(st.HardState.GetTerm()),
+		LeaderID: nodeOf(st.Lead), EpochStart: kafka.NoOffset,
+	}
 	switch st.RaftState {
 	case etcd.StateLeader:
 		r.State, r.EpochStart = raft.Leader, m.start
@@ -44,8 +47,8 @@ func (m *Machine) Voted() raft.ReplicaKey {
 	return raft.ReplicaKey{ID: nodeOf(m.node.BasicStatus().HardState.GetVote())}
 }
 
-// Quorum gives the static voters.
-func (m *Machine) Quorum() raft.Quorum { return raft.Quorum{Voters: m.voters} }
+// Quorum gives the quorum that counts. The caller must not write to it.
+func (m *Machine) Quorum() raft.Quorum { return m.quorum }
 
 // HighWatermark gives the end of what is committed and held here.
 func (m *Machine) HighWatermark() kafka.Offset { return m.hw }
@@ -60,17 +63,23 @@ func (m *Machine) LogEnd() kafka.Offset { return m.storage.end }
 // without a successor when the timeout has passed.
 func (m *Machine) resign(timeout time.Duration) {
 	m.leavingAt = m.now + max(timeout, 1)
-	var best, match uint64
-	m.node.WithProgress(func(id uint64, _ etcd.ProgressType, pr tracker.Progress) {
-		if id != idOf(m.cfg.NodeID) && pr.RecentActive && (best == 0 || pr.Match > match) {
-			best, match = id, pr.Match
-		}
-	})
+	best := m.successor()
 	if best == 0 {
 		m.leavingAt = m.now
 		return
 	}
 	m.node.TransferLeader(best)
+}
+
+// successor is the voter that is there and holds most, 0 for none.
+func (m *Machine) successor() (best uint64) {
+	var match uint64
+	m.node.WithProgress(func(id uint64, _ etcd.ProgressType, pr tracker.Progress) {
+		if id != idOf(m.cfg.NodeID) && pr.RecentActive && (best == 0 || pr.Match > match) {
+			best, match = id, pr.Match
+		}
+	})
+	return best
 }
 
 // leave ends what resign began, and says when a node that shuts down may stop.
@@ -90,7 +99,7 @@ func (m *Machine) leave() {
 // become by any message of a higher term: the library has no other way.
 func (m *Machine) stepDown() {
 	st := m.node.BasicStatus()
-	for _, v := range m.voters {
+	for _, v := range m.quorum.Voters {
 		if v.ID != m.cfg.NodeID {
 			_ = m.node.Step(&pb.Message{
 				Type: pb.MsgAppResp.Enum(), From: new(idOf(v.ID)), To: new(idOf(m.cfg.NodeID)),

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sort"
 
 	etcd "go.etcd.io/raft/v3"
@@ -25,6 +26,14 @@ type entry struct {
 	epoch kafka.LeaderEpoch
 }
 
+// applied is how far this node knows that the log is committed when it starts:
+// the library applies again what is behind it.
+type applied struct {
+	index  uint64
+	offset kafka.Offset // its end
+	quorum raft.Quorum  // that counts there
+}
+
 // storage is the library's view of the log. It runs ahead of the files by the
 // effects of the present step; what it has not been told is durable, the library
 // has in memory and does not ask for.
@@ -39,30 +48,63 @@ type storage struct {
 	before     kafka.LeaderEpoch // of the entry before the first
 	entries    []entry           // by index
 	snapshot   raft.SnapshotID   // the latest, of offset 0 for none
+	changed    kafka.Offset      // the end of the last change of the voters, committed or not
 }
 
-func newStorage(p raftclient.Parts, voters []uint64) (*storage, error) {
+func newStorage(p raftclient.Parts) (*storage, applied, error) {
 	q := p.Persisted.QuorumState
 	s := &storage{
-		log: p.Log, conf: &pb.ConfState{Voters: voters}, hard: &pb.HardState{},
+		log: p.Log, hard: &pb.HardState{},
 		start: p.Persisted.LogStart, end: p.Persisted.LogStart, before: p.Persisted.StartEpoch, snapshot: p.Persisted.Snapshot,
 	}
 	if err := s.scan(); err != nil {
-		return nil, err
+		return nil, applied{}, err
 	}
 	var err error
 	if s.anchors, err = openAnchors(p.FS, p.Dir, p.Log.StartOffset()); err != nil {
-		return nil, err
+		return nil, applied{}, err
 	}
 	if err := s.count(); err != nil {
-		return nil, err
+		return nil, applied{}, err
+	}
+	at, err := s.known(p)
+	if err != nil {
+		return nil, applied{}, err
 	}
 	epoch := max(q.LeaderEpoch, s.lastEpoch())
-	s.hard.Term, s.hard.Vote, s.hard.Commit = new(uint64(epoch)), new(uint64(0)), new(s.first-1)
+	s.hard.Term, s.hard.Vote, s.hard.Commit = new(uint64(epoch)), new(uint64(0)), new(at.index)
 	if q.VotedKey.ID != raft.None && q.LeaderEpoch == epoch {
 		s.hard.Vote = new(idOf(q.VotedKey.ID))
 	}
-	return s, nil
+	s.conf = confState(at.quorum.Voters)
+	return s, at, nil
+}
+
+// known gives what is committed for certain when the node starts: what the
+// latest snapshot holds, and the last change of the voters that took effect.
+func (s *storage) known(p raftclient.Parts) (applied, error) {
+	at := applied{index: s.first - 1, offset: s.start, quorum: raft.Quorum{Voters: p.Config.Voters}}
+	if len(p.Persisted.Quorum.Voters) > 0 {
+		at.quorum = p.Persisted.Quorum
+	}
+	list, err := readAnchors(p.FS, filepath.Join(p.Dir, appliedFile))
+	if err != nil {
+		return at, err
+	}
+	for _, end := range append(list, anchor{end: s.snapshot.EndOffset}) {
+		// One that the log does not reach is of a log that is gone.
+		if i, ok := s.entriesTo(end.end); ok && end.end > at.offset {
+			at.index, at.offset = s.first+uint64(i)-1, end.end
+		}
+	}
+	for _, c := range p.Persisted.Changes {
+		s.changed = max(s.changed, c.Offset+1)
+		if c.Offset < s.snapshot.EndOffset || c.Offset >= at.offset {
+			continue
+		}
+		at.quorum = changed(at.quorum, c)
+	}
+	return at, nil
 }
 
 // scan notes every batch of the log.
@@ -139,6 +181,7 @@ func (s *storage) endOf(index uint64) kafka.Offset {
 func (s *storage) truncate(index uint64) kafka.Offset {
 	s.end = s.endOf(index - 1)
 	s.entries = s.entries[:index-s.first]
+	s.changed = min(s.changed, s.end)
 	return s.end
 }
 
@@ -210,11 +253,10 @@ func (s *storage) Entries(lo, hi, maxSize uint64) ([]*pb.Entry, error) {
 			if err != nil {
 				return nil, err
 			}
-			e := &pb.Entry{Index: new(lo + uint64(len(out))), Term: new(uint64(h.Epoch)), Type: pb.EntryNormal.Enum()}
-			if !h.Control {
-				e.Data = raw[:h.SizeBytes:h.SizeBytes]
-			}
-			out, raw = append(out, e), raw[h.SizeBytes:]
+			out = append(out, &pb.Entry{
+				Index: new(lo + uint64(len(out))), Term: new(uint64(h.Epoch)), Type: pb.EntryNormal.Enum(), Data: raw[:h.SizeBytes:h.SizeBytes],
+			})
+			raw = raw[h.SizeBytes:]
 		}
 	}
 	return out, nil

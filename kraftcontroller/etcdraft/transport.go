@@ -3,15 +3,18 @@ package etcdraft
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"kbench/kafka"
 	"kbench/kraftcontroller/raft"
@@ -36,9 +39,6 @@ const (
 	reconnectMax = 500 * time.Millisecond
 )
 
-// Traffic counts what a node has sent to the other voters since it started.
-type Traffic struct{ Messages, Bytes int64 }
-
 // transport carries messages to the peers, each on a connection of its own that
 // only this side writes to.
 type transport struct {
@@ -50,8 +50,6 @@ type transport struct {
 
 	mu      sync.Mutex
 	pending []*peer // made before run began
-
-	messages, bytes atomic.Int64
 }
 
 func newTransport() *transport {
@@ -182,13 +180,36 @@ func (t *transport) write(ctx context.Context, p *peer) {
 }
 
 func (t *transport) dial(ctx context.Context, id kafka.BrokerID) (net.Conn, error) {
-	addr, err := t.parts.Address(id)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(t.parts.Config.Voters, func(v raft.Voter) bool { return v.ID == id })
+	if i < 0 {
+		return nil, fmt.Errorf("node %d is not among the voters of the configuration", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return t.parts.Dial(ctx, "tcp", addr)
+	nc, err := t.parts.Dial(ctx, "tcp", t.parts.Config.Voters[i].Endpoints[0].Addr())
+	if err == nil {
+		t.giveUpInTime(nc)
+	}
+	return nc, err
+}
+
+// giveUpInTime has a connection break when the peer has acknowledged nothing for
+// as long as KRaft waits for an answer: the kernel would go on for a quarter of
+// an hour, ever more rarely, and a peer that is back would not be heard.
+func (t *transport) giveUpInTime(nc net.Conn) {
+	tc, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	raw, err := tc.SyscallConn()
+	if err != nil {
+		return // it is closed, as the next write will tell
+	}
+	wait := cmp.Or(t.parts.Config.RequestTimeout, raft.DefaultRequestTimeout)
+	_ = raw.Control(func(fd uintptr) {
+		// Without it the connection is slower to break, no more.
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(wait.Milliseconds()))
+	})
 }
 
 // copy sends m and what follows until the connection breaks, which it also
@@ -224,8 +245,7 @@ func (t *transport) copy(ctx context.Context, nc net.Conn, p *peer, m []byte) {
 		if err != nil {
 			return
 		}
-		t.messages.Add(1)
-		t.bytes.Add(int64(len(m)) + 4)
+		t.parts.Talk.Sent(len(m))
 		select {
 		case <-ctx.Done():
 			return
@@ -255,6 +275,7 @@ func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.
 		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
 			return err
 		}
+		t.parts.Talk.Heard(b.Len())
 		if err := deliver(ctx, raft.Foreign{From: from, Payload: b.Bytes()}); err != nil {
 			return err
 		}

@@ -43,9 +43,12 @@ type Parts struct {
 	Dir       string // of the log
 	// Encode gives the bytes of an append that the leader's accumulator made.
 	Encode func(at raft.Batch, records any) ([]byte, error)
-	// Address is where a voter listens, and Dial how it is reached.
-	Address func(kafka.BrokerID) (string, error)
-	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	// EncodeChanges gives the bytes of a batch of control records that change the
+	// quorum.
+	EncodeChanges func(at raft.Batch, changes []raft.QuorumChange) ([]byte, error)
+	// Dial is how a voter is reached.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Talk *Talk // counts what the voters tell each other
 }
 
 // newMachine makes the machine that the configuration asks for.
@@ -62,7 +65,10 @@ func (c *Client) newMachine(m raft.Config, p raft.Persisted, dir string) (Machin
 		Encode: func(at raft.Batch, records any) ([]byte, error) {
 			return c.encode(raft.LogAppend{Batches: []raft.Batch{at}, Records: records})
 		},
-		Address: c.addrs.dial, Dial: dial,
+		EncodeChanges: func(at raft.Batch, changes []raft.QuorumChange) ([]byte, error) {
+			return c.encode(raft.LogAppend{Batches: []raft.Batch{at}, Changes: changes})
+		},
+		Dial: dial, Talk: &c.talk,
 	})
 }
 

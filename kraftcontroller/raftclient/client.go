@@ -36,6 +36,7 @@ type Client struct {
 	flushed  chan flushResult
 	drainNow chan struct{}
 	acc      *accumulator
+	talk     Talk
 	addrs    *addresses
 	ids      atomic.Uint64
 
@@ -44,6 +45,8 @@ type Client struct {
 	peers     map[kafka.BrokerID]*peer
 	spawn     func(func(context.Context)) // runs a goroutine that Run joins
 	flushing  bool
+	flushEnd  kafka.Offset // of the log when the last flush began
+	told      int          // flushes told since the last truncation
 	receiving *metalog.SnapshotReceiver
 	lastRead  readCache
 	meter     meter        // also read by others
@@ -102,6 +105,7 @@ func New(cfg Config) (*Client, error) {
 		drainNow: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		calls: map[uint64]*call{}, peers: map[kafka.BrokerID]*peer{}, addrs: newAddresses(cfg.ListenerName, cfg.Bootstrap), stopped: make(chan struct{}), fatal: make(chan error, 1),
 	}
+	c.told = maxTold // nothing was truncated
 	c.acc = newAccumulator(cfg.AppendLinger, cfg.Now, func() { signal(c.drainNow) })
 	if err := c.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("raft client %d: %w", cfg.NodeID, err), c.closeFiles())

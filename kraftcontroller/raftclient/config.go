@@ -112,7 +112,7 @@ type Config struct {
 	Trace  *trace.Writer // nil: none
 	Now    func() time.Time
 	// Algorithm replaces the pull-based machine of a voter; nil keeps it. The
-	// voters must be static.
+	// configuration must name every node that may ever vote.
 	Algorithm Algorithm
 	// Dial opens connections to voters; nil dials TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -78,8 +78,13 @@ func (c *Client) changeLog(op raft.LogOp) error {
 		if err := c.awaitFlush(); err != nil {
 			return err
 		}
-		c.cfg.Logger.Info("truncate the metadata log", "from", c.log.EndOffset(), "to", op.To)
-		return c.log.TruncateTo(op.To)
+		from := c.log.EndOffset()
+		c.cfg.Logger.Info("truncate the metadata log", "from", from, "to", op.To)
+		if err := c.log.TruncateTo(op.To); err != nil {
+			return err
+		}
+		c.tellTruncated(from, op.To)
+		return nil
 	case raft.LogAppend:
 		raw, err := c.encode(op)
 		if err != nil {
@@ -143,7 +148,7 @@ func (c *Client) startFlush(f raft.Flush) error {
 	if c.flushing {
 		return errors.New("a second flush was asked for while one is out")
 	}
-	c.flushing = true
+	c.flushing, c.flushEnd = true, c.log.EndOffset()
 	c.flush <- f.Seq
 	return nil
 }
@@ -237,5 +242,6 @@ func (c *Client) roleChanged(now raft.Role) {
 			Kind: trace.ControllerDetected, Epoch: int64(before.Epoch), Detail: "no successful fetch within the fetch timeout",
 		})
 	}
+	c.tellRole(before, now)
 	c.cfg.Logger.Info("quorum role", "state", now.State, "epoch", now.Epoch, "leader", now.LeaderID)
 }

@@ -257,7 +257,7 @@ func checkedBatches(raw []byte, m *raft.FetchResponse) ([]byte, error) {
 		}
 		b := raft.Batch{BaseOffset: h.BaseOffset, LastOffset: h.EndOffset - 1, Epoch: h.Epoch}
 		if h.Control {
-			if b.Changes, err = quorumChanges(raw[end:]); err != nil {
+			if b.Changes, err = QuorumChanges(raw[end:]); err != nil {
 				return nil, err
 			}
 		}
@@ -267,7 +267,8 @@ func checkedBatches(raw []byte, m *raft.FetchResponse) ([]byte, error) {
 	return raw[:end], nil
 }
 
-func quorumChanges(raw []byte) ([]raft.QuorumChange, error) {
+// QuorumChanges gives what the control records of a batch change of the quorum.
+func QuorumChanges(raw []byte) ([]raft.QuorumChange, error) {
 	b, _, err := metalog.ReadBatch(raw)
 	if err != nil {
 		return nil, err

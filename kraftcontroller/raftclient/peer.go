@@ -161,11 +161,18 @@ func (l *link) roundTrip(ctx context.Context, msg raft.Message) (raft.Message, e
 	if err != nil {
 		return nil, fmt.Errorf("voter %d: %w", l.id, err)
 	}
+	count := l.client.voter && l.client.ofVoter(req)
+	if count {
+		l.client.talk.Sent(sizeOf(req))
+	}
 	resp, err := l.conn.Request(ctx, req)
 	if err != nil {
 		l.hangUp() // its answer may still come, in front of the next one's
 		l.pause(ctx)
 		return nil, err
+	}
+	if count {
+		l.client.talk.Heard(sizeOf(resp))
 	}
 	l.backoff = 0
 	l.client.addrs.learnFrom(resp)

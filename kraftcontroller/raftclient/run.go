@@ -184,6 +184,7 @@ func (c *Client) flushDone(r flushResult) (time.Duration, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
+	c.tellDurable()
 	return c.step(raft.FlushDone{Seq: r.seq})
 }
 

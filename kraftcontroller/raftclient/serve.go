@@ -47,7 +47,7 @@ func (c *Client) APIs() []wire.API {
 		{Key: keyUpdateVoter, MinVersion: 0, MaxVersion: 0, Handle: c.serveUpdateVoter},
 	}
 	for i := range apis {
-		apis[i].Handle = unlessGone(apis[i].Handle)
+		apis[i].Handle = unlessGone(c.counted(apis[i].Handle))
 	}
 	return apis
 }

@@ -52,7 +52,6 @@ func (p *process) newController() (part, error) {
 		return nil, fmt.Errorf("controller %d: %w", self.ID, err)
 	}
 	if push != nil {
-		maps.Copy(p.gauges, push.Gauges())
 		s.ln = push.Listener(s.ln)
 	}
 	return &controllerPart{controller: c, server: s}, nil
