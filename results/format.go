@@ -13,8 +13,11 @@ func FormatValue(v float64, u Unit) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
 	}
-	if u == PerSecond {
+	switch u {
+	case PerSecond:
 		return digits(v) + "/s"
+	case Number:
+		return digits(v)
 	}
 	if s := v / float64(time.Second); math.Abs(s) >= 0.9995 {
 		switch a := math.Abs(s); {

@@ -206,6 +206,9 @@ func TestFormatValue(t *testing.T) {
 	if got := FormatValue(12345.6, PerSecond); got != "12346/s" {
 		t.Error(got)
 	}
+	if got := FormatValue(4321, Number); got != "4321" {
+		t.Errorf("a number is %q", got)
+	}
 	if got := FormatValue(math.NaN(), Nanoseconds); got != "n/a" {
 		t.Error(got)
 	}
@@ -215,6 +218,12 @@ func TestParseThreshold(t *testing.T) {
 	th, err := ParseThreshold("zk partitions=10k, brokers=3: p99(propagation.last) <= 50ms")
 	if err != nil || th.Target != "zk" || th.Point["partitions"] != "10k" || th.Point["brokers"] != "3" || th.Metric != "propagation.last" || th.Stat != "p99" || th.Op != "<=" || th.Value != 5e7 {
 		t.Errorf("%+v, %v", th, err)
+	}
+	if th, err := ParseThreshold("traffic.round-trips.median <= 2"); err != nil || th.Value != 2 {
+		t.Errorf("%+v, %v", th, err)
+	}
+	if _, err := ParseThreshold("traffic.bytes < 2s"); err == nil {
+		t.Error("a number of seconds is taken for a number")
 	}
 	for op, holds := range map[string][3]bool{"<": {true, false, false}, "<=": {true, true, false}, ">": {false, false, true}, ">=": {false, true, true}} {
 		th := Threshold{Op: op, Value: 2}

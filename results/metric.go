@@ -27,16 +27,19 @@ type Phase struct {
 // Unit is what values of a metric count.
 type Unit string
 
-// Durations are nanoseconds; rates are per second.
+// Durations are nanoseconds; rates are per second; a Number counts events,
+// messages or bytes.
 const (
 	Nanoseconds Unit = "ns"
 	PerSecond   Unit = "1/s"
+	Number      Unit = "1"
 )
 
 // Direction says which of two values of a metric is the better one.
 type Direction string
 
-// Durations are better where they are lower, rates where they are higher.
+// Durations and numbers are better where they are lower, rates where they are
+// higher.
 const (
 	Lower  Direction = "lower"
 	Higher Direction = "higher"
@@ -160,6 +163,41 @@ var metrics = []Metric{
 		Phases: []Phase{
 			{"removed", "from the intended RemoveRaftVoter until it is acknowledged, and another controller is active where the leader went"},
 			{"added", "from the intended AddRaftVoter until it is acknowledged"},
+		},
+	},
+	{
+		Name: "reconcile", Workload: "reconcile", Unit: Nanoseconds, Better: Lower, Headline: "agreed",
+		Doc: "a voter whose log has diverged, from when it reaches the others again",
+		Phases: []Phase{
+			{"found", "until it hears of the leader"},
+			{"agreed", "until all that was committed without it is durable there, and what it alone had is gone"},
+			{"rest", "from the one to the other: what connections and timers do not decide"},
+		},
+	},
+	{
+		Name: "traffic", Workload: "reconcile", Unit: Number, Better: Lower, Headline: "messages",
+		Doc: "between a voter whose log has diverged and the others, from when it hears of the leader until it agrees",
+		Phases: []Phase{
+			{"messages", "in both directions"},
+			{"bytes", "of these messages"},
+			{"round-trips", "times it heard again after it had spoken"},
+		},
+	},
+	{
+		Name: "removed-voter", Workload: "removed-voter", Unit: Nanoseconds, Better: Lower, Headline: "stall",
+		Doc: "return of a voter that was removed while it was away",
+		Phases: []Phase{
+			{"stall", "longest time without an acknowledged admin request"},
+			{"settled", "until it knows that it does not vote any more"},
+		},
+	},
+	{
+		Name: "disturbance", Workload: "removed-voter", Unit: Number, Better: Lower, Headline: "elections",
+		Doc: "what a voter that was removed while it was away does when it is back",
+		Phases: []Phase{
+			{"elections", "controllers elected"},
+			{"epochs", "epochs that the quorum went through"},
+			{"campaigns", "campaigns of the removed voter"},
 		},
 	},
 	{

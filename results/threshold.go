@@ -161,6 +161,13 @@ func parseBound(text string, u Unit) (float64, error) {
 		}
 		return float64(d), nil
 	}
+	if u == Number {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return 0, fmt.Errorf("%q is not a number; write it as 20", text)
+		}
+		return v, nil
+	}
 	number, ok := strings.CutSuffix(text, "/s")
 	v, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {

@@ -129,8 +129,11 @@ func (e exporter) units(figs []results.Figure) error {
 }
 
 func unitOf(u results.Unit) string {
-	if u == results.PerSecond {
+	switch u {
+	case results.PerSecond:
 		return perSecond
+	case results.Number:
+		return "number/op"
 	}
 	return "ns/op"
 }

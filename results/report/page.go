@@ -266,8 +266,11 @@ func plural(n int, one, many string) string {
 
 // axisLabel writes values of a unit at an axis.
 func axisLabel(u results.Unit) chart.Label {
-	if u == results.PerSecond {
+	switch u {
+	case results.PerSecond:
 		return chart.Rate
+	case results.Number:
+		return chart.Count
 	}
 	return chart.Duration
 }

@@ -127,6 +127,10 @@ func (rep *Report) say(c *Comparison) string {
 		big, small, ratio, lo, hi = c.Base, c.Side, 1/ratio, 1/hi, 1/lo
 	}
 	how := rep.how(c.Workload)
+	if c.Unit == results.Number {
+		return fmt.Sprintf("At %s, %s%s is %s times as much on %s as on %s (95 %% interval %s to %s).",
+			rep.pointName(c.Point), nounOf(c.Metric), how, factor(ratio), big, small, factor(lo), factor(hi))
+	}
 	if c.Unit == results.PerSecond {
 		return fmt.Sprintf("At %s, %s is %s times as fast on %s as on %s%s (95 %% interval %s to %s).",
 			rep.pointName(c.Point), nounOf(c.Metric), factor(ratio), big, small, how, factor(lo), factor(hi))
