@@ -41,6 +41,7 @@ type fakeCluster struct {
 	rejoin                    time.Duration // of a broker that runs again, until ISRs hold it
 	deaf                      bool          // faults do nothing
 	leaky                     bool          // packets pass through faults of the network
+	quorum                    fakeQuorum
 
 	mu         sync.Mutex
 	nodes      []*fakeNode
@@ -94,6 +95,7 @@ type fakePartition struct {
 func newFakeCluster(t *testing.T, mode nodeconfig.Mode, brokers, partitions int) *fakeCluster {
 	c := &fakeCluster{
 		t: t, mode: mode, delay: map[kafka.BrokerID]time.Duration{}, topics: map[string]*fakeTopic{}, epoch: 1,
+		quorum: fakeQuorum{removed: map[kafka.BrokerID]bool{}},
 	}
 	for id := 1; id <= brokers; id++ {
 		c.nodes = append(c.nodes, &fakeNode{Node: Node{ID: kafka.BrokerID(id)}, broker: true})
@@ -155,6 +157,10 @@ func (c *fakeCluster) listen(n *fakeNode, addr string) {
 		{Key: 20, MinVersion: 1, MaxVersion: 5, Handle: held(c.later(c.deleteTopics))},
 		{Key: 37, MinVersion: 0, MaxVersion: 3, Handle: held(c.later(c.createPartitions))},
 		{Key: 44, MinVersion: 0, MaxVersion: 1, Handle: held(c.later(c.alterConfigs))},
+		{Key: 55, MinVersion: 0, MaxVersion: 2, Handle: held(c.later(c.describeQuorum))},
+		{Key: 57, MinVersion: 1, MaxVersion: 1, Handle: held(c.later(c.updateFeatures))},
+		{Key: 80, MinVersion: 0, MaxVersion: 1, Handle: held(c.later(c.addVoter))},
+		{Key: 81, MinVersion: 0, MaxVersion: 0, Handle: held(c.later(c.removeVoter))},
 		{Key: 45, MinVersion: 0, MaxVersion: 0, Handle: held(c.later(c.reassign))},
 	}})
 	if err != nil {
@@ -476,6 +482,9 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 		} else {
 			c.listen(n, n.Addr)
 		}
+		if !n.broker {
+			c.comeBack(id, now)
+		}
 		c.mu.Unlock()
 		return now, nil
 	case FaultPause, FaultIsolate, FaultCut, FaultCutIn, FaultCutOut:
@@ -486,9 +495,10 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 		n.exitNs, n.code = now+int64(c.exit), 0
 	}
 	n.Live = false
-	if n.broker {
+	switch active, _ := at(c.controller, now); {
+	case n.broker:
 		c.loseBroker(id, f, now)
-	} else {
+	case id == active:
 		c.loseController(now)
 	}
 	srv, gone := n.srv, make(chan struct{})

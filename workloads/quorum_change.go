@@ -33,17 +33,20 @@ var quorumChange = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.eachTrial(ctx, r.changeQuorum)
 	},
-	refuses: func(s Setup, _ Params) error {
-		switch {
-		case s.Mode != nodeconfig.ModeKRaft:
-			return errors.New("a cluster in ZooKeeper mode has no metadata quorum whose voters could change; leave the target out")
-		case s.Colocated:
-			return errors.New("a voter that is a broker too cannot stay when its vote goes; write a number of controllers")
-		case s.Controllers < 3:
-			return fmt.Errorf("%d controllers: without one of them no majority would outlive another; write controllers: 3", s.Controllers)
-		}
-		return nil
-	},
+	refuses: refusesQuorumChange,
+}
+
+// refusesQuorumChange refuses clusters in which no voter can go.
+func refusesQuorumChange(s Setup, _ Params) error {
+	switch {
+	case s.Mode != nodeconfig.ModeKRaft:
+		return errors.New("a cluster in ZooKeeper mode has no metadata quorum whose voters could change; leave the target out")
+	case s.Colocated:
+		return errors.New("a voter that is a broker too cannot stay when its vote goes; write a number of controllers")
+	case s.Controllers < 3:
+		return fmt.Errorf("%d controllers: without one of them no majority would outlive another; write controllers: 3", s.Controllers)
+	}
+	return nil
 }
 
 // voter is one voter of the quorum as its leader describes it.

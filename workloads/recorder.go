@@ -28,6 +28,10 @@ const (
 	MetricQuorum             = "quorum-change"
 	MetricMixed              = "mixed"
 	MetricSustained          = "sustained"
+	MetricReconcile          = "reconcile"
+	MetricTraffic            = "traffic"
+	MetricRemovedVoter       = "removed-voter"
+	MetricDisturbance        = "disturbance"
 
 	PhaseRate          = "rate"
 	PhaseGranted       = "granted"
@@ -63,6 +67,15 @@ const (
 	PhaseAll           = "all"
 	PhaseInSync        = "in-sync"
 	PhaseBrokerRestart = "broker"
+	PhaseAgreed        = "agreed"
+	PhaseMessages      = "messages"
+	PhaseBytes         = "bytes"
+	PhaseRoundTrips    = "round-trips"
+	PhaseStall         = "stall"
+	PhaseSettled       = "settled"
+	PhaseElections     = "elections"
+	PhaseEpochs        = "epochs"
+	PhaseCampaigns     = "campaigns"
 )
 
 // PhaseBroker names the distribution of one broker's own propagation.
@@ -111,7 +124,7 @@ type Trial struct {
 // Value is one measured phase of a trial.
 type Value struct {
 	Metric, Phase string
-	V             float64 // ns, or per second
+	V             float64 // ns, per second, or a number
 }
 
 // Count is a figure beside the measured ones: partitions moved, probes sent.

@@ -84,7 +84,7 @@ type Progress struct {
 
 var registry = []Workload{
 	createTopics, deleteTopics, createPartitions,
-	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin, quorumChange,
+	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin, quorumChange, reconcile, removedVoter,
 	propagation, maxRate, preferredElection, reassignment, isrChurn,
 	leaderSeek, dataInterference, mixed,
 }

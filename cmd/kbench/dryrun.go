@@ -100,7 +100,11 @@ func estimateCell(c spec.Cell) time.Duration {
 		if w.Kind == "controller-failover" {
 			back = controller
 		}
-		took += w.Params.Duration + time.Duration(w.Params.Trials)*(trial+back)
+		watched := w.Params.Duration
+		if w.Kind == "removed-voter" { // in each trial
+			watched = time.Duration(w.Params.Trials) * (watched + w.Params.Away)
+		}
+		took += watched + time.Duration(w.Params.Trials)*(trial+back)
 	}
 	return took
 }
