@@ -44,11 +44,11 @@ const (
 type transport struct {
 	parts    raftclient.Parts
 	incoming chan net.Conn
-	peers    map[kafka.BrokerID]*peer // by the machine's goroutine
-	start    func(*peer)              // set by run
+	start    func(*peer) // set by run
 	stopped  chan struct{}
 
 	mu      sync.Mutex
+	peers   map[kafka.BrokerID]*peer
 	pending []*peer // made before run began
 }
 
@@ -60,12 +60,7 @@ func (t *transport) configure(p raftclient.Parts) { t.parts = p }
 
 // send queues a message and never blocks.
 func (t *transport) send(to kafka.BrokerID, m []byte) {
-	p := t.peers[to]
-	if p == nil {
-		p = &peer{id: to, queue: make(chan []byte, maxQueued), lost: make(chan struct{}, 1)}
-		t.peers[to] = p
-		t.begin(p)
-	}
+	p := t.peer(to)
 	select {
 	case p.queue <- m:
 	default:
@@ -73,15 +68,31 @@ func (t *transport) send(to kafka.BrokerID, m []byte) {
 	}
 }
 
-// begin starts a peer's goroutine, at once or when run does.
-func (t *transport) begin(p *peer) {
+// peer gives a peer, whose goroutines start at once or when run does.
+func (t *transport) peer(id kafka.BrokerID) *peer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if p := t.peers[id]; p != nil {
+		return p
+	}
+	p := &peer{id: id, queue: make(chan []byte, maxQueued), lost: make(chan struct{}, 1), heard: make(chan struct{}, 1)}
+	t.peers[id] = p
 	if t.start == nil {
 		t.pending = append(t.pending, p)
-		return
+	} else {
+		t.start(p)
 	}
-	t.start(p)
+	return p
+}
+
+// reachable has the next attempt to connect to a peer made at once, since it has
+// just connected itself.
+func (t *transport) reachable(id kafka.BrokerID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.peers[id]; p != nil {
+		notify(p.heard)
+	}
 }
 
 // run carries messages until ctx ends.
@@ -124,11 +135,15 @@ type peer struct {
 	id    kafka.BrokerID
 	queue chan []byte
 	lost  chan struct{} // that messages to it were dropped
+	heard chan struct{} // that it has connected
 }
 
-func (p *peer) unreachable() {
+func (p *peer) unreachable() { notify(p.lost) }
+
+// notify wakes who waits on a channel of capacity 1.
+func notify(ch chan struct{}) {
 	select {
-	case p.lost <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
@@ -171,6 +186,8 @@ func (t *transport) write(ctx context.Context, p *peer) {
 			case <-ctx.Done():
 				waiting = false
 			case <-timer.C:
+				waiting = false
+			case <-p.heard:
 				waiting = false
 			case <-p.queue:
 			}
@@ -263,6 +280,7 @@ func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.
 	if err != nil {
 		return err
 	}
+	t.reachable(from)
 	for {
 		var size uint32
 		if err := binary.Read(r, binary.BigEndian, &size); err != nil {
