@@ -17,6 +17,9 @@ func FormatValue(v float64, u Unit) string {
 	case PerSecond:
 		return digits(v) + "/s"
 	case Number:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
 		return digits(v)
 	}
 	if s := v / float64(time.Second); math.Abs(s) >= 0.9995 {

@@ -206,8 +206,10 @@ func TestFormatValue(t *testing.T) {
 	if got := FormatValue(12345.6, PerSecond); got != "12346/s" {
 		t.Error(got)
 	}
-	if got := FormatValue(4321, Number); got != "4321" {
-		t.Errorf("a number is %q", got)
+	for v, want := range map[float64]string{0: "0", 4: "4", 43210: "43210", 2.5: "2.50"} {
+		if got := FormatValue(v, Number); got != want {
+			t.Errorf("the number %v is %q, want %q", v, got, want)
+		}
 	}
 	if got := FormatValue(math.NaN(), Nanoseconds); got != "n/a" {
 		t.Error(got)
