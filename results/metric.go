@@ -197,7 +197,7 @@ var metrics = []Metric{
 		Phases: []Phase{
 			{"elections", "controllers elected"},
 			{"epochs", "epochs that the quorum went through"},
-			{"campaigns", "campaigns of the removed voter"},
+			{"campaigns", "campaigns that the removed voter began; one that goes on asking for pre-votes counts once"},
 		},
 	},
 	{

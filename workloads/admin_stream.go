@@ -148,7 +148,7 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 	switch op := topic.operation(r.id, sentNs, doneNs); {
 	case err == nil:
 		s.rec.Acked(op)
-	case lost || unsure(r.code):
+	case lost || s.admin.unsure(r.code):
 		s.rec.Unanswered(op)
 	}
 }

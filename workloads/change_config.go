@@ -101,7 +101,7 @@ func (c *configChanges) send(ctx context.Context, subject string) error {
 func (c *configChanges) keep(op Operation, resources []kmsg.IncrementalAlterConfigsResponseResource) error {
 	for _, r := range resources {
 		if err := judged(r.ErrorCode, r.ErrorMessage); err != nil {
-			if unsure(kafka.ErrorCode(r.ErrorCode)) {
+			if c.admin.unsure(kafka.ErrorCode(r.ErrorCode)) {
 				c.Recorder.Unanswered(op)
 			}
 			return err

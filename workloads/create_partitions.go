@@ -84,7 +84,7 @@ func (a *admin) enlarge(ctx context.Context, topics []newTopic, rec Recorder) (r
 			case code == kafka.None || again && code == kafka.InvalidPartitions:
 				rec.Acked(op)
 			default:
-				if unsure(code) {
+				if a.unsure(code) {
 					rec.Unanswered(op)
 				}
 				err = fmt.Errorf("enlarge topic %s: %w", rt.Topic, judged(rt.ErrorCode, rt.ErrorMessage))

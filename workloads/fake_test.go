@@ -299,7 +299,7 @@ func (c *fakeCluster) createTopics(ctx context.Context, n *fakeNode, req *kmsg.C
 	c.mu.Unlock()
 	code := kafka.None
 	switch {
-	case c.mode == nodeconfig.ModeZK && active != n.ID:
+	case active != n.ID && (c.mode == nodeconfig.ModeZK || !n.broker):
 		code = kafka.NotController
 	default:
 		if !sleepUntil(ctx, max(trace.Now(), from)+int64(c.create)) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"kbench/internal/nodeconfig"
 	"kbench/kafka"
 )
 
@@ -75,5 +76,9 @@ func retriable(c kafka.ErrorCode) bool {
 	return false
 }
 
-// unsure tells codes of requests that may go on at the controller.
-func unsure(c kafka.ErrorCode) bool { return retriable(c) && c != kafka.NotController }
+// unsure tells codes of requests that may go on at the controller. One of a
+// quorum that loses its epoch says NOT_CONTROLLER of what it has appended, and
+// its successor may commit that.
+func (a *admin) unsure(c kafka.ErrorCode) bool {
+	return retriable(c) && (c != kafka.NotController || a.cluster.Mode() == nodeconfig.ModeKRaft)
+}

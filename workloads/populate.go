@@ -150,7 +150,7 @@ func (a *admin) createOnce(ctx context.Context, addr string, topics []newTopic, 
 		case r.code == kafka.None || r.code == kafka.TopicAlreadyExists && (again || a.cluster.Mode() == nodeconfig.ModeKRaft):
 			rec.Acked(op)
 		case retriable(r.code):
-			if unsure(r.code) {
+			if a.unsure(r.code) {
 				rec.Unanswered(op)
 			}
 			left = append(left, t)

@@ -25,7 +25,7 @@ var reconcile = Workload{
 	},
 	refuses: func(s Setup, p Params) error {
 		if s.Kafka {
-			return errors.New("Kafka's controllers do not tell what they say to each other; leave the target out")
+			return errors.New("controllers of Kafka do not tell what they say to each other; leave the target out")
 		}
 		return refusesQuorumChange(s, p)
 	},

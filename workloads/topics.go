@@ -44,7 +44,7 @@ func (a *admin) deleteTopics(ctx context.Context, topics []newTopic, rec Recorde
 			case code == kafka.None || gone:
 				rec.Acked(op)
 				left = slices.DeleteFunc(left, func(l newTopic) bool { return l.name == *t.Topic })
-			case unsure(code):
+			case a.unsure(code):
 				rec.Unanswered(op)
 				fallthrough
 			default:

@@ -85,8 +85,8 @@ func (t *transport) peer(id kafka.BrokerID) *peer {
 	return p
 }
 
-// reachable has the next attempt to connect to a peer made at once, since it has
-// just connected itself.
+// reachable has the next attempt to connect to a peer made at once, since a
+// message of it has come.
 func (t *transport) reachable(id kafka.BrokerID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ type peer struct {
 	id    kafka.BrokerID
 	queue chan []byte
 	lost  chan struct{} // that messages to it were dropped
-	heard chan struct{} // that it has connected
+	heard chan struct{} // that a message of it has come
 }
 
 func (p *peer) unreachable() { notify(p.lost) }
@@ -171,7 +171,7 @@ func (t *transport) write(ctx context.Context, p *peer) {
 		case <-ctx.Done():
 			return
 		case m := <-p.queue:
-			nc, err := t.dial(ctx, p.id)
+			nc, err := t.dial(ctx, p)
 			if err == nil {
 				backoff = 0
 				t.copy(ctx, nc, p, m)
@@ -196,7 +196,36 @@ func (t *transport) write(ctx context.Context, p *peer) {
 	}
 }
 
-func (t *transport) dial(ctx context.Context, id kafka.BrokerID) (net.Conn, error) {
+// dial connects to a peer, and once more where a message of it comes meanwhile:
+// what went out before may have been lost, and the kernel repeats it late.
+func (t *transport) dial(ctx context.Context, p *peer) (net.Conn, error) {
+	select {
+	case <-p.heard: // before this attempt
+	default:
+	}
+	first, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	var heard bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-p.heard:
+			heard = true
+			cancel()
+		case <-done:
+		}
+	})
+	nc, err := t.dialOnce(first, p.id)
+	close(done)
+	wg.Wait()
+	if err != nil && heard {
+		return t.dialOnce(ctx, p.id)
+	}
+	return nc, err
+}
+
+func (t *transport) dialOnce(ctx context.Context, id kafka.BrokerID) (net.Conn, error) {
 	i := slices.IndexFunc(t.parts.Config.Voters, func(v raft.Voter) bool { return v.ID == id })
 	if i < 0 {
 		return nil, fmt.Errorf("node %d is not among the voters of the configuration", id)
@@ -280,7 +309,6 @@ func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.
 	if err != nil {
 		return err
 	}
-	t.reachable(from)
 	for {
 		var size uint32
 		if err := binary.Read(r, binary.BigEndian, &size); err != nil {
@@ -293,6 +321,7 @@ func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.
 		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
 			return err
 		}
+		t.reachable(from)
 		t.parts.Talk.Heard(b.Len())
 		if err := deliver(ctx, raft.Foreign{From: from, Payload: b.Bytes()}); err != nil {
 			return err
