@@ -58,9 +58,9 @@ func TestHeldReaderIsFreed(t *testing.T) {
 	near, far = net.Pipe()
 	defer near.Close()
 	w = newWire(near)
+	start := time.Now()
 	w.begin(true)
 	go far.Write(aReply)
-	start := time.Now()
 	if _, err := w.Read(make([]byte, 5)); err != nil || time.Since(start) < rearmWait/2 {
 		t.Errorf("read after %v, %v", time.Since(start), err)
 	}
@@ -73,7 +73,7 @@ func TestHeldReaderKeepsItsDeadline(t *testing.T) {
 	defer near.Close()
 	w := newWire(near)
 	w.begin(true)
-	if err := w.SetReadDeadline(time.Now().Add(rearmWait / 2)); err != nil {
+	if err := w.SetReadDeadline(time.Now().Add(rearmWait * 9 / 10)); err != nil {
 		t.Fatal(err)
 	}
 	go far.Write(aReply)

@@ -140,7 +140,7 @@ func TestWireSortsReplies(t *testing.T) {
 	if g := <-got; g != pad("aside")+"<nil>" {
 		t.Errorf("the other got %q", g)
 	}
-	for end := time.Now().Add(10 * time.Second); !sent.Load(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !sent.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("not everything was read")
 		}

@@ -34,7 +34,7 @@ type Session struct {
 	err       error         // why the session is dead
 	done      chan struct{} // closed when it is
 
-	wg sync.WaitGroup
+	wg sync.WaitGroup // calls, see begin
 }
 
 // Connect opens a session, or fails within cfg.ConnectTimeout.
@@ -266,13 +266,27 @@ func (s *Session) emit(e Event) {
 // connection was lost in between.
 func (s *Session) Do(ctx context.Context, o Op) Result {
 	ch := make(chan Result, 1)
-	s.wg.Go(func() { ch <- s.do(ctx, &o) })
+	if err := s.begin(func() { ch <- s.do(ctx, &o) }); err != nil {
+		return Result{Err: err}
+	}
 	select {
 	case r := <-ch:
 		return r
 	case <-ctx.Done():
 		return Result{Err: fmt.Errorf("zk: %s: %w", o.path, ctx.Err())}
 	}
+}
+
+// begin starts a call that Close waits for, unless the session is dead: from then
+// on none is added to those that Close waits for.
+func (s *Session) begin(call func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	s.wg.Go(call)
+	return nil
 }
 
 // do is Do without an escape from a request that the library holds; that one
