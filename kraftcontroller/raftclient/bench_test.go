@@ -8,7 +8,7 @@ import (
 // a quorum of three on one disk: an fsync at the leader beside a fetch, a
 // follower's fsync and its next fetch.
 func BenchmarkCommit(b *testing.B) {
-	q := newQuorum(b, 3, nil)
+	q := newQuorum(b, 3, calm)
 	lead, at := q.leader()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -20,7 +20,7 @@ func BenchmarkCommit(b *testing.B) {
 
 // BenchmarkAppendThroughput is many records, as topic creation makes them.
 func BenchmarkAppendThroughput(b *testing.B) {
-	q := newQuorum(b, 3, nil)
+	q := newQuorum(b, 3, calm)
 	lead, at := q.leader()
 	value := make([]byte, 90)
 	values := make([][]byte, 10_000)

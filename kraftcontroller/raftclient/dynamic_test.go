@@ -3,7 +3,6 @@ package raftclient
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/kafka"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/metalog"
@@ -61,12 +61,7 @@ func directory(id kafka.BrokerID) kafka.UUID { return kafka.UUID{0x70, byte(id)}
 
 func (q *quorum) addAddress() Voter {
 	q.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		q.t.Fatal(err)
-	}
-	defer ln.Close()
-	v := Voter{ID: kafka.BrokerID(len(q.voters) + 1), Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}
+	v := Voter{ID: kafka.BrokerID(len(q.voters) + 1), Host: "127.0.0.1", Port: heldtest.Port(q.t)}
 	q.voters = append(q.voters, v)
 	return v
 }
@@ -83,7 +78,7 @@ func (q *quorum) format(id kafka.BrokerID, first metalog.Quorum) {
 // request asks a node as a client would.
 func request[R kmsg.Response](q *quorum, id kafka.BrokerID, req kmsg.Request) R {
 	q.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := wire.Dial(ctx, q.voters[id-1].Addr(), wire.DialOptions{ClientID: "test"})
 	if err != nil {
@@ -166,7 +161,7 @@ func (q *quorum) awaitVoters(want ...kafka.BrokerID) {
 
 // A quorum grows, loses its leader by removal, and goes on without a break.
 func TestVotersComeAndGo(t *testing.T) {
-	q := newDynamicQuorum(t, 3, nil)
+	q := newDynamicQuorum(t, 3, func(c *Config) { c.FetchTimeout, c.RequestTimeout = 3*time.Second, 3*time.Second })
 	q.awaitVoters(1, 2, 3)
 	q.put("a")
 	q.addAddress()
@@ -239,7 +234,10 @@ func TestKRaftVersionIsRaised(t *testing.T) {
 // Records that were accepted before a change of the voters stand in front of
 // it, those after behind it, and offsets that were given out hold.
 func TestAppendsAroundAVoterChange(t *testing.T) {
-	q := newDynamicQuorum(t, 1, func(c *Config) { c.AppendLinger = 50 * time.Millisecond })
+	q := newDynamicQuorum(t, 1, func(c *Config) {
+		calm(c)
+		c.AppendLinger = 50 * time.Millisecond
+	})
 	q.addAddress()
 	q.format(2, metalog.Quorum{Level: 1})
 	q.start(2)

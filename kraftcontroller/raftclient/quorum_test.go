@@ -24,13 +24,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// await polls until ok, for at most 20 s.
+const patience = time.Minute // for whatever must come, on a busy machine
+
+// calm gives timers that no pause of the machine uses up, for tests in which
+// nobody has to notice by them that the leader is gone.
+func calm(c *Config) { c.FetchTimeout, c.RequestTimeout = 15*time.Second, 5*time.Second }
+
+// await polls until ok.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 20s for %s", what)
+			t.Fatalf("waited %v for %s", patience, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -130,13 +136,8 @@ func testLogger() *slog.Logger {
 
 func newQuorum(t testing.TB, n int, tune func(*Config)) *quorum {
 	q := &quorum{t: t, dir: t.TempDir(), tune: tune, nodes: map[kafka.BrokerID]*node{}}
-	for i := range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.voters = append(q.voters, Voter{ID: kafka.BrokerID(i + 1), Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)})
-		ln.Close()
+	for range n {
+		q.addAddress()
 	}
 	t.Cleanup(func() {
 		for _, n := range q.nodes {
@@ -156,8 +157,8 @@ func (q *quorum) start(id kafka.BrokerID) *node {
 	cfg := Config{
 		NodeID: id, ClusterID: "test", Voters: q.voters, Listener: rec,
 		Dir:             filepath.Join(q.dir, fmt.Sprint(id)),
-		ElectionTimeout: 200 * time.Millisecond, FetchTimeout: 400 * time.Millisecond, ElectionBackoffMax: 200 * time.Millisecond,
-		RequestTimeout: 400 * time.Millisecond, Logger: testLogger().With("node", id),
+		ElectionTimeout: 300 * time.Millisecond, FetchTimeout: time.Second, ElectionBackoffMax: 300 * time.Millisecond,
+		RequestTimeout: time.Second, Logger: testLogger().With("node", id),
 	}
 	if q.tune != nil {
 		q.tune(&cfg)
@@ -216,7 +217,7 @@ func (n *node) closeServer() {
 	if n.server == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := n.server.Close(ctx); err != nil {
 		n.t.Errorf("node %d: %v", n.cfg.NodeID, err)
@@ -258,7 +259,7 @@ func (n *node) write(epoch kafka.LeaderEpoch, value string) error {
 	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for n.client.HighWatermark() <= offset {
 		select {
 		case <-n.client.stopped:
@@ -273,27 +274,50 @@ func (n *node) write(epoch kafka.LeaderEpoch, value string) error {
 	return nil
 }
 
+// acknowledge writes a value, through as many leaders as it takes, each time by
+// another name, and gives the name that was acknowledged.
+func (q *quorum) acknowledge(value string) (name string) {
+	q.t.Helper()
+	try := 0
+	await(q.t, "a write of "+value, func() bool {
+		n, at := q.leader()
+		try++
+		name = fmt.Sprintf("%s (%d)", value, try)
+		return n.write(at.Epoch, name) == nil
+	})
+	return name
+}
+
+// awaitAll waits until every live node holds what was acknowledged, in order and
+// once. What was not may be there too.
 func (q *quorum) awaitAll(want []string) {
 	q.t.Helper()
+	acknowledged := map[string]bool{}
+	for _, v := range want {
+		acknowledged[v] = true
+	}
 	for _, n := range q.nodes {
 		if n.stopped {
 			continue
 		}
 		await(q.t, fmt.Sprintf("node %d to hold %d values", n.cfg.NodeID, len(want)), func() bool {
 			got, _ := n.rec.snapshot()
-			return len(got) >= len(want)
-		})
-		got, _ := n.rec.snapshot()
-		for i := range want {
-			if got[i] != want[i] {
-				q.t.Fatalf("node %d: value %d is %q, want %q", n.cfg.NodeID, i, got[i], want[i])
+			i := 0
+			for _, v := range got {
+				switch {
+				case i < len(want) && v == want[i]:
+					i++
+				case acknowledged[v]:
+					q.t.Fatalf("node %d holds %q after %d acknowledged values", n.cfg.NodeID, v, i)
+				}
 			}
-		}
+			return i == len(want)
+		})
 	}
 }
 
 func TestQuorumElectsAndReplicates(t *testing.T) {
-	q := newQuorum(t, 3, nil)
+	q := newQuorum(t, 3, calm)
 	q.start(100) // an observer
 	lead, at := q.leader()
 	var want []string
@@ -318,24 +342,17 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	q := newQuorum(t, 3, nil)
 	var want []string
 	for round := range 4 {
-		lead, at := q.leader()
 		for i := range 20 {
-			v := fmt.Sprintf("r%d-%d", round, i)
-			if err := lead.write(at.Epoch, v); err != nil {
-				t.Fatal(err)
-			}
-			want = append(want, v)
+			want = append(want, q.acknowledge(fmt.Sprintf("r%d-%d", round, i)))
 		}
+		lead, at := q.leader()
 		id := lead.cfg.NodeID
 		lead.kill()
 		next, nextAt := q.leader()
 		if next.cfg.NodeID == id || nextAt.Epoch <= at.Epoch {
 			t.Fatalf("leader %+v after %+v", nextAt, at)
 		}
-		if err := next.write(nextAt.Epoch, fmt.Sprintf("r%d-after", round)); err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, fmt.Sprintf("r%d-after", round))
+		want = append(want, q.acknowledge(fmt.Sprintf("r%d-after", round)))
 		q.start(id)
 		q.awaitAll(want)
 	}
@@ -344,12 +361,11 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 func TestShutdownHandsOver(t *testing.T) {
 	q := newQuorum(t, 3, func(c *Config) {
 		// A successor that waits for a timeout would come too late.
-		c.FetchTimeout, c.ElectionTimeout, c.RequestTimeout = 15*time.Second, time.Second, 5*time.Second
+		c.FetchTimeout, c.ElectionTimeout, c.RequestTimeout = 3*patience, time.Second, 5*time.Second
 	})
 	lead, at := q.leader()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	start := time.Now()
 	if err := lead.client.Shutdown(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -358,13 +374,13 @@ func TestShutdownHandsOver(t *testing.T) {
 	if next.Epoch <= at.Epoch {
 		t.Fatalf("%+v after %+v", next, at)
 	}
-	if d := time.Since(start); d > 8*time.Second {
-		t.Errorf("handing over took %v", d)
-	}
 }
 
 func TestSnapshotBringsAnOldNodeUp(t *testing.T) {
-	q := newQuorum(t, 3, func(c *Config) { c.SegmentBytes, c.RetentionBytes = 2000, 1 })
+	q := newQuorum(t, 3, func(c *Config) {
+		calm(c)
+		c.SegmentBytes, c.RetentionBytes = 2000, 1
+	})
 	lead, at := q.leader()
 	var slow *node
 	for _, n := range q.nodes {

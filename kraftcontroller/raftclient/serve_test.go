@@ -3,7 +3,6 @@ package raftclient
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -13,7 +12,7 @@ import (
 
 func ask(t *testing.T, c *wire.Conn, req kmsg.Request) kmsg.Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	resp, err := c.Request(ctx, req)
 	if err != nil {
