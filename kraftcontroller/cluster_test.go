@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/wire"
@@ -27,13 +28,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const clusterID = "MkU3OEVBNTcwNTJENDM2Qg"
 
-// await polls until ok, for at most 20 s.
+const patience = time.Minute // for whatever must come, on a busy machine
+
+// hasty gives timers for tests in which a controller is killed; those of the
+// others no pause of the machine uses up.
+func hasty(c *Config) { c.Raft.FetchTimeout, c.Raft.RequestTimeout = 2*time.Second, 2*time.Second }
+
+// await polls until ok.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 20s for %s", what)
+			t.Fatalf("waited %v for %s", patience, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -107,17 +114,12 @@ func newDynamicCluster(t testing.TB, n int) *cluster {
 	return cl
 }
 
-// addresses finds n free ports and makes the cluster that has them; it starts
+// addresses takes n ports and makes the cluster that has them; it starts
 // nothing.
 func addresses(t testing.TB, n int, tune func(*Config)) *cluster {
 	cl := &cluster{t: t, dir: t.TempDir(), tune: tune, nodes: map[kafka.BrokerID]*node{}}
-	for i := range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cl.voters = append(cl.voters, raftclient.Voter{ID: kafka.BrokerID(3001 + i), Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)})
-		ln.Close()
+	for i, port := range heldtest.Ports(t, n) {
+		cl.voters = append(cl.voters, raftclient.Voter{ID: kafka.BrokerID(3001 + i), Host: "127.0.0.1", Port: port})
 	}
 	t.Cleanup(func() {
 		for _, b := range cl.brokers {
@@ -135,11 +137,11 @@ func (cl *cluster) start(id kafka.BrokerID) *node {
 	cfg := Config{
 		Raft: raftclient.Config{
 			NodeID: id, ClusterID: clusterID, Voters: cl.voters, Dir: filepath.Join(cl.dir, fmt.Sprint(id)),
-			ElectionTimeout: 200 * time.Millisecond, FetchTimeout: 400 * time.Millisecond,
-			ElectionBackoffMax: 200 * time.Millisecond, RequestTimeout: 400 * time.Millisecond,
+			ElectionTimeout: 300 * time.Millisecond, FetchTimeout: 15 * time.Second,
+			ElectionBackoffMax: 300 * time.Millisecond, RequestTimeout: 5 * time.Second,
 			Logger: testLogger().With("node", id),
 		},
-		Machine: machine.Config{SessionTimeout: 2 * time.Second, NoOpInterval: 50 * time.Millisecond},
+		Machine: machine.Config{SessionTimeout: 20 * time.Second, NoOpInterval: 50 * time.Millisecond},
 	}
 	tr, err := trace.Create(filepath.Join(cl.dir, fmt.Sprintf("trace-%d", id)), fmt.Sprint(id))
 	if err != nil {
@@ -187,7 +189,7 @@ func (n *node) kill() {
 	if err := <-n.done; err != nil {
 		n.t.Errorf("controller %d: %v", n.id, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := errors.Join(n.server.Close(ctx), n.trace.Close()); err != nil {
 		n.t.Errorf("controller %d: %v", n.id, err)
@@ -211,13 +213,21 @@ func (cl *cluster) active(after kafka.LeaderEpoch) *node {
 }
 
 // request asks the active controller, and looks for it again while there is
-// none, for at most 20 s.
+// none.
 func (cl *cluster) request(req kmsg.Request) kmsg.Response {
 	cl.t.Helper()
-	var resp kmsg.Response
+	resp, _ := cl.ask(req)
+	return resp
+}
+
+// ask is request that says how often it asked: all but the last answer came from
+// no controller or not at all, and may have been carried out.
+func (cl *cluster) ask(req kmsg.Request) (resp kmsg.Response, tries int) {
+	cl.t.Helper()
 	await(cl.t, "an answer to "+kmsg.NameForKey(req.Key()), func() bool {
 		n := cl.active(-1)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		tries++
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		conn, err := wire.Dial(ctx, cl.addr(n.id), wire.DialOptions{})
 		if err != nil {
@@ -227,7 +237,7 @@ func (cl *cluster) request(req kmsg.Request) kmsg.Response {
 		resp, err = conn.Request(ctx, req)
 		return err == nil && !isNotController(resp)
 	})
-	return resp
+	return resp, tries
 }
 
 func isNotController(resp kmsg.Response) bool {
@@ -248,13 +258,17 @@ func isNotController(resp kmsg.Response) bool {
 // createTopic makes a topic and says whether it was acknowledged.
 func (cl *cluster) createTopic(name string, partitions int32, replication int16) kafka.ErrorCode {
 	cl.t.Helper()
-	r := cl.request(createTopics(name, partitions, replication)).(*kmsg.CreateTopicsResponse)
-	return kafka.ErrorCode(r.Topics[0].ErrorCode)
+	resp, tries := cl.ask(createTopics(name, partitions, replication))
+	code := kafka.ErrorCode(resp.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode)
+	if tries > 1 && code == kafka.TopicAlreadyExists {
+		code = kafka.None
+	}
+	return code
 }
 
 func createTopics(name string, partitions int32, replication int16) *kmsg.CreateTopicsRequest {
 	req := kmsg.NewPtrCreateTopicsRequest()
-	req.Version, req.TimeoutMillis = 7, 5000
+	req.Version, req.TimeoutMillis = 7, 10_000
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, replication
 	req.Topics = append(req.Topics, t)
@@ -332,7 +346,7 @@ func (b *fakeBroker) beat(ctx context.Context) {
 }
 
 func (b *fakeBroker) once(ctx context.Context, conn *wire.Conn) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.Version, req.BrokerID, req.BrokerEpoch, req.CurrentMetadataOffset = 1, int32(b.id), b.epoch, 1<<40

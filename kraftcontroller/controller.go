@@ -118,11 +118,22 @@ func (c *Controller) Run(ctx context.Context) error {
 	close(c.stopped)
 	c.snapshots.join()
 	wg.Wait()
-	if errors.Is(loopErr, context.Canceled) || errors.Is(loopErr, context.DeadlineExceeded) || errors.Is(loopErr, raftclient.ErrClosed) {
-		loopErr = nil // the client says why
+	if err := whyEnded(loopErr, clientErr); err != nil {
+		return fmt.Errorf("controller %d: %w", c.cfg.Raft.NodeID, err)
 	}
-	if loopErr != nil { // it is the cause, where both have one
-		return fmt.Errorf("controller %d: %w", c.cfg.Raft.NodeID, loopErr)
+	return nil
+}
+
+// whyEnded gives the cause of an end, nil for one in good order. Where the loop
+// has one it is the cause. A loop whose context ended leaves it to the client to
+// say why; a client that found the loop gone, with news for it, does not know.
+func whyEnded(loopErr, clientErr error) error {
+	followed := errors.Is(loopErr, context.Canceled) || errors.Is(loopErr, context.DeadlineExceeded) || errors.Is(loopErr, raftclient.ErrClosed)
+	switch {
+	case loopErr != nil && !followed:
+		return loopErr
+	case errors.Is(clientErr, ErrStopped):
+		return nil
 	}
 	return clientErr
 }

@@ -39,7 +39,7 @@ func (cl *cluster) awaitEqual(topics []string) {
 }
 
 func TestKilledControllerIsReplacedAndNothingIsLost(t *testing.T) {
-	cl := newCluster(t, 3, nil)
+	cl := newCluster(t, 3, hasty)
 	for id := range kafka.BrokerID(3) {
 		cl.broker(id + 1)
 	}
@@ -72,7 +72,7 @@ func TestKilledControllerIsReplacedAndNothingIsLost(t *testing.T) {
 // TestAcknowledgedUnderFire kills the active controller in the midst of
 // requests: what was acknowledged is there, what was not may be.
 func TestAcknowledgedUnderFire(t *testing.T) {
-	cl := newCluster(t, 3, nil)
+	cl := newCluster(t, 3, hasty)
 	for id := range kafka.BrokerID(3) {
 		cl.broker(id + 1)
 	}
@@ -97,7 +97,7 @@ func TestAcknowledgedUnderFire(t *testing.T) {
 				default:
 				}
 				name := fmt.Sprintf("fire-%d-%d", round, i)
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				resp, err := conn.Request(ctx, createTopics(name, 3, 3))
 				cancel()
 				if err != nil {
@@ -136,7 +136,7 @@ func TestStandbysRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		req := createTopics("a", 1, 1)
 		resp, err := conn.Request(ctx, req)
@@ -203,7 +203,7 @@ func TestControlledShutdownOfABroker(t *testing.T) {
 }
 
 func TestDeadBrokerIsFenced(t *testing.T) {
-	cl := newCluster(t, 1, func(c *Config) { c.Machine.SessionTimeout = 500 * time.Millisecond })
+	cl := newCluster(t, 1, func(c *Config) { c.Machine.SessionTimeout = 3 * time.Second })
 	for id := range kafka.BrokerID(2) {
 		cl.broker(id + 1)
 	}
@@ -216,9 +216,10 @@ func TestDeadBrokerIsFenced(t *testing.T) {
 		b, ok := n.c.View().Image.Broker(1)
 		return ok && b.Fenced && n.c.View().Image.LeaderCount(1) == 0
 	})
-	if b, _ := n.c.View().Image.Broker(2); b.Fenced {
-		t.Error("the living broker is fenced")
-	}
+	await(t, "the living broker not to be fenced", func() bool { // a busy machine may have fenced it for a moment
+		b, ok := n.c.View().Image.Broker(2)
+		return ok && !b.Fenced
+	})
 	n.kill()
 	if !slices.ContainsFunc(cl.events(n.id), func(e trace.Event) bool { return e.Kind == trace.BrokerFenced && e.Broker == 1 }) {
 		t.Error("the trace does not tell")
@@ -226,10 +227,10 @@ func TestDeadBrokerIsFenced(t *testing.T) {
 }
 
 func TestShutdownHandsOverAndIsTraced(t *testing.T) {
-	cl := newCluster(t, 3, func(c *Config) { c.Raft.FetchTimeout, c.Raft.RequestTimeout = 15*time.Second, 5*time.Second })
+	cl := newCluster(t, 3, func(c *Config) { c.Raft.FetchTimeout = 3 * patience })
 	old := cl.active(-1)
 	epoch := old.c.View().Epoch
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := old.c.Shutdown(ctx); err != nil {
 		t.Fatal(err)

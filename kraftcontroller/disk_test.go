@@ -110,7 +110,7 @@ func (n *node) stands() bool {
 
 // tryCreate asks one controller for a topic; false where no answer comes.
 func (cl *cluster) tryCreate(n *node, name string, partitions int32, replication int16) (kafka.ErrorCode, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	conn, err := wire.Dial(ctx, cl.addr(n.id), wire.DialOptions{})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/metalog"
@@ -47,7 +46,7 @@ func TestLogThatDoesNotReplayStopsTheNode(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				err = c.Run(ctx)
 				cancel()
 				for _, want := range tc.want {

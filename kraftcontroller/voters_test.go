@@ -17,7 +17,7 @@ import (
 // The quorum's own records take offsets in the midst of an epoch: the
 // controller decides around them and keeps its epoch.
 func TestVotersChangeUnderAnActiveController(t *testing.T) {
-	cl := newCluster(t, 3, nil)
+	cl := newCluster(t, 3, hasty) // voters tell their directories after three fetch timeouts
 	for id := range kafka.BrokerID(3) {
 		cl.broker(id)
 	}
