@@ -21,6 +21,14 @@ import (
 	"kbench/zkcontroller/zk"
 )
 
+const (
+	patience = time.Minute // for whatever must come, on a busy machine
+	// lasting is a session's time-out that no pause of the machine uses up, and
+	// brief one for tests that wait until a session is over.
+	lasting = 20 * time.Second
+	brief   = 3 * time.Second
+)
+
 // cluster is a store with brokers that obey and candidates that control.
 type cluster struct {
 	t       testing.TB
@@ -36,7 +44,7 @@ func testStore(t testing.TB) string {
 		return addr
 	}
 	srv, err := zkserver.New(zkserver.Config{
-		DataDir: t.TempDir(), TickTime: 50 * time.Millisecond, MaxSessionTimeout: 20 * time.Second, NoSync: true,
+		DataDir: t.TempDir(), TickTime: 50 * time.Millisecond, MaxSessionTimeout: lasting, NoSync: true,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -69,7 +77,7 @@ func (c *cluster) connect(cfg zk.Config) *zk.Session {
 	c.t.Helper()
 	cfg.Servers = []string{c.addr}
 	if cfg.SessionTimeout == 0 {
-		cfg.SessionTimeout = 5 * time.Second
+		cfg.SessionTimeout = lasting
 	}
 	s, err := zk.Connect(context.Background(), cfg)
 	if err != nil {
@@ -137,7 +145,7 @@ func (c *cluster) start(id kafka.BrokerID, candidate bool, tune ...func(*Config)
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		cfg := Config{ID: id, Servers: []string{c.addr}, SessionTimeout: time.Second, NoRebalance: true, Seed: 1, Trace: w, DialZooKeeper: b.cable.dial}
+		cfg := Config{ID: id, Servers: []string{c.addr}, SessionTimeout: lasting, NoRebalance: true, Seed: 1, Trace: w, DialZooKeeper: b.cable.dial}
 		for _, f := range tune {
 			f(&cfg)
 		}
@@ -183,7 +191,7 @@ func (b *testBroker) kill() {
 			b.c.t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := b.srv.Close(ctx); err != nil {
 		b.c.t.Error(err)
@@ -320,7 +328,7 @@ func (b *testBroker) isolate(down bool) { b.cable.set(down) }
 // eventually waits until ok holds.
 func (c *cluster) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	c.eventuallyIn(20*time.Second, what, ok)
+	c.eventuallyIn(patience, what, ok)
 }
 
 func (c *cluster) eventuallyIn(limit time.Duration, what string, ok func() bool) {
@@ -358,7 +366,7 @@ func (c *cluster) active() *testBroker {
 // ask sends one request to a broker on a connection of its own.
 func (c *cluster) ask(b *testBroker, req kmsg.Request, version int16) kmsg.Response {
 	c.t.Helper()
-	return c.askFor(b, req, version, 20*time.Second)
+	return c.askFor(b, req, version, patience)
 }
 
 func (c *cluster) askFor(b *testBroker, req kmsg.Request, version int16, limit time.Duration) kmsg.Response {
@@ -383,7 +391,7 @@ func (c *cluster) askFor(b *testBroker, req kmsg.Request, version int16, limit t
 func (c *cluster) create(topic string, replicas ...[]int32) {
 	c.t.Helper()
 	req := kmsg.NewPtrCreateTopicsRequest()
-	req.TimeoutMillis = 15000
+	req.TimeoutMillis = int32(patience.Milliseconds())
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = topic, -1, -1
 	for i, r := range replicas {

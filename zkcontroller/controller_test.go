@@ -83,8 +83,9 @@ func TestCreateShutdownRestart(t *testing.T) {
 
 func TestBrokerFailureAndFailover(t *testing.T) {
 	c := newCluster(t)
-	c.start(1, true)
-	c.start(2, true)
+	short := func(cfg *Config) { cfg.SessionTimeout = brief }
+	c.start(1, true, short)
+	c.start(2, true, short)
 	first := c.active()
 	second := c.brokers[3-first.id]
 	third := c.start(3, false)
@@ -141,7 +142,7 @@ func TestBrokerFailureAndFailover(t *testing.T) {
 // however the former controller ended.
 func TestEveryElectionIsDetected(t *testing.T) {
 	c := newCluster(t)
-	b := c.start(1, true)
+	b := c.start(1, true, func(cfg *Config) { cfg.SessionTimeout = brief })
 	c.active()
 	end := func(epoch int32, how func()) {
 		t.Helper()
@@ -194,7 +195,7 @@ func TestAdminRequests(t *testing.T) {
 	})
 	t.Run("create by placement", func(t *testing.T) {
 		req := kmsg.NewPtrCreateTopicsRequest()
-		req.TimeoutMillis = 15000
+		req.TimeoutMillis = int32(patience.Milliseconds())
 		for i := range 5 {
 			topic := kmsg.NewCreateTopicsRequestTopic()
 			topic.Topic, topic.NumPartitions, topic.ReplicationFactor = fmt.Sprintf("p%d", i), 10, 3
@@ -238,7 +239,7 @@ func TestAdminRequests(t *testing.T) {
 	})
 	t.Run("create partitions", func(t *testing.T) {
 		req := kmsg.NewPtrCreatePartitionsRequest()
-		req.TimeoutMillis = 15000
+		req.TimeoutMillis = int32(patience.Milliseconds())
 		req.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: "t", Count: 3}}
 		if r := c.ask(a, req, 3).(*kmsg.CreatePartitionsResponse); r.Topics[0].ErrorCode != 0 {
 			t.Fatalf("%+v", r.Topics[0])
@@ -262,7 +263,7 @@ func TestAdminRequests(t *testing.T) {
 	})
 	t.Run("elect leaders", func(t *testing.T) {
 		req := kmsg.NewPtrElectLeadersRequest()
-		req.TimeoutMillis = 15000
+		req.TimeoutMillis = int32(patience.Milliseconds())
 		req.Topics = []kmsg.ElectLeadersRequestTopic{{Topic: "t", Partitions: []int32{0, 9}}}
 		r := c.ask(a, req, 2).(*kmsg.ElectLeadersResponse)
 		got := map[int32]kafka.ErrorCode{}
@@ -289,7 +290,7 @@ func TestAdminRequests(t *testing.T) {
 	})
 	t.Run("delete", func(t *testing.T) {
 		req := kmsg.NewPtrDeleteTopicsRequest()
-		req.TimeoutMillis = 15000
+		req.TimeoutMillis = int32(patience.Milliseconds())
 		req.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: kmsg.StringPtr("t")}, {TopicID: c.topicID("p1")}, {Topic: kmsg.StringPtr("nope")}}
 		r := c.ask(a, req, 6).(*kmsg.DeleteTopicsResponse)
 		if r.Topics[0].ErrorCode != 0 || r.Topics[1].ErrorCode != 0 || *r.Topics[1].Topic != "p1" || kafka.ErrorCode(r.Topics[2].ErrorCode) != kafka.UnknownTopicOrPartition {
@@ -407,7 +408,7 @@ func TestBouncedBrokerOfOldProtocol(t *testing.T) {
 	clear(b.roles)
 	b.mu.Unlock()
 
-	conn, events, err := gozk.Connect([]string{c.addr}, 5*time.Second, gozk.WithLogInfo(false))
+	conn, events, err := gozk.Connect([]string{c.addr}, lasting, gozk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +455,7 @@ func TestExpiryPreempts(t *testing.T) {
 			if !r.Final || !strings.Contains(fmt.Sprint(r.Body), "STALE_CONTROLLER_EPOCH") {
 				t.Errorf("%+v", r)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(patience):
 			t.Error("the call is not refused")
 		}
 	}

@@ -40,7 +40,7 @@ func TestDeletionWaitsForBroker(t *testing.T) {
 	b3.kill()
 	c.converged("t", 0, 1, 1)
 	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TimeoutMillis = 15000
+	req.TimeoutMillis = int32(patience.Milliseconds())
 	req.TopicNames = []string{"t", "u"}
 	r := c.ask(c.active(), req, 5).(*kmsg.DeleteTopicsResponse)
 	if r.Topics[0].ErrorCode != 0 || r.Topics[1].ErrorCode != 0 {
@@ -85,7 +85,7 @@ func TestTopicGoesAfterItsConfiguration(t *testing.T) {
 		}
 	}
 	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TimeoutMillis, req.TopicNames = 15000, []string{"t"}
+	req.TimeoutMillis, req.TopicNames = int32(patience.Milliseconds()), []string{"t"}
 	c.ask(b, req, 5)
 	c.eventually("both are gone", func() bool { mu.Lock(); defer mu.Unlock(); return len(gone) == 2 })
 	if !slices.Equal(gone, paths) {

@@ -85,7 +85,7 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 	}
 	n := &fullNode{addr: eps[0].Addr(), ended: make(chan struct{})}
 	cfg := Config{
-		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, NoRebalance: true, Seed: 1, Protocol: f.protocol,
+		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: lasting, NoRebalance: true, Seed: 1, Protocol: f.protocol,
 		Logger: fullLog(), RetryBackoff: 20 * time.Millisecond,
 	}
 	control := ""
@@ -101,9 +101,9 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 	}
 	n.Broker, err = broker.New(broker.Config{
 		ID: id, Endpoints: eps, FetchWait: 50 * time.Millisecond, FetchBackoff: 20 * time.Millisecond,
-		RequestTimeout: 5 * time.Second, ControllerAPIs: n.controller.APIs(), Logger: fullLog(),
+		RequestTimeout: 10 * time.Second, ControllerAPIs: n.controller.APIs(), Logger: fullLog(),
 	}, broker.ZooKeeper(broker.ZooKeeperConfig{
-		Servers: []string{f.cluster.addr}, SessionTimeout: time.Second, ShutdownBackoff: 50 * time.Millisecond, Protocol: f.protocol,
+		Servers: []string{f.cluster.addr}, SessionTimeout: lasting, ShutdownBackoff: 50 * time.Millisecond, Protocol: f.protocol,
 		ControlListener: control,
 	}))
 	if err != nil {
@@ -147,7 +147,7 @@ func (f *full) halt(id kafka.BrokerID) {
 	}
 	delete(f.nodes, id)
 	n.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, srv := range n.srv {
 		if err := srv.Close(ctx); err != nil {
@@ -175,7 +175,7 @@ func (f *full) leading() *fullNode {
 // request sends one request to a node.
 func (f *full) request(n *fullNode, req kmsg.Request, version int16) kmsg.Response {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := wire.Dial(ctx, n.addr, wire.DialOptions{})
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *full) request(n *fullNode, req kmsg.Request, version int16) kmsg.Respon
 func (f *full) createTopic(name string, partitions int32, rf int16) {
 	f.t.Helper()
 	req := kmsg.NewPtrCreateTopicsRequest()
-	req.TimeoutMillis = 15000
+	req.TimeoutMillis = int32(patience.Milliseconds())
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, partitions, rf
 	req.Topics = append(req.Topics, topic)
@@ -223,7 +223,7 @@ func (f *full) everywhere(what, topic string, p int32, want func(leader kafka.Br
 func (f *full) reassignTo(topic string, p int32, replicas ...int32) {
 	f.t.Helper()
 	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
-	req.TimeoutMillis = 15000
+	req.TimeoutMillis = int32(patience.Milliseconds())
 	part := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
 	part.Partition, part.Replicas = p, replicas
 	req.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: topic, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{part}}}
@@ -277,7 +277,7 @@ func TestEveryProtocolWithRealBrokers(t *testing.T) {
 					leaver = id
 				}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			if err := f.nodes[leaver].Shutdown(ctx); err != nil {
 				t.Error(err)
@@ -305,7 +305,7 @@ func TestEveryProtocolWithRealBrokers(t *testing.T) {
 				seen[r.ProducerID] = true
 			}
 			req := kmsg.NewPtrDeleteTopicsRequest()
-			req.TimeoutMillis = 15000
+			req.TimeoutMillis = int32(patience.Milliseconds())
 			req.TopicNames = []string{"t"}
 			if r := f.request(f.leading(), req, 5).(*kmsg.DeleteTopicsResponse); r.Topics[0].ErrorCode != 0 {
 				t.Errorf("%+v", r)
@@ -335,7 +335,7 @@ func TestControlPlaneListener(t *testing.T) {
 			leaver = id
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := f.nodes[leaver].Shutdown(ctx); err != nil {
 		t.Error(err)

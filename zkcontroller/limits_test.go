@@ -29,12 +29,12 @@ func longName(i int) string {
 // list and for the watches, and prints what it took.
 func TestLongNames(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("KBENCH_LONG_NAMES"))
-	limit, patience := 0, 10*time.Minute
+	limit, within := 0, 10*time.Minute
 	if n == 0 {
-		n, limit, patience = 700, 700*(4+249)+replyHeader+100, time.Minute
+		n, limit, within = 700, 700*(4+249)+replyHeader+100, patience
 	}
 	c := newCluster(t)
-	tune := func(cfg *Config) { cfg.MaxReplyBytes, cfg.SessionTimeout = limit, 10*time.Second }
+	tune := func(cfg *Config) { cfg.MaxReplyBytes = limit }
 	b1, b2 := c.start(1, true, tune), c.start(2, true, tune)
 	a := c.active()
 	c.eventually("both are known", func() bool { a.mu.Lock(); defer a.mu.Unlock(); return len(a.live) == 2 })
@@ -46,7 +46,7 @@ func TestLongNames(t *testing.T) {
 			topic.Topic, topic.NumPartitions, topic.ReplicationFactor = longName(i), 1, 1
 			req.Topics = append(req.Topics, topic)
 		}
-		return c.askFor(a, req, 7, patience).(*kmsg.CreateTopicsResponse).Topics
+		return c.askFor(a, req, 7, within).(*kmsg.CreateTopicsResponse).Topics
 	}
 	began := time.Now()
 	for i := 0; i < n; i += 350 {
@@ -84,7 +84,7 @@ func TestLongNames(t *testing.T) {
 	grow(0)
 	grow(n - 1)
 	a.isolate(false)
-	c.eventuallyIn(patience, "the partitions added during the gap are led", func() bool {
+	c.eventuallyIn(within, "the partitions added during the gap are led", func() bool {
 		first, _, _ := b2.leader(longName(0), 1)
 		last, _, _ := b2.leader(longName(n-1), 1)
 		return first == 1 && last == 1
@@ -99,7 +99,7 @@ func TestLongNames(t *testing.T) {
 	if err := a.controller.Resign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.eventuallyIn(patience, "a controller of the next epoch is active", func() bool {
+	c.eventuallyIn(within, "a controller of the next epoch is active", func() bool {
 		_, e := next.controllerSeen()
 		return e >= 2 && (a.controller.Active() || next.controller.Active())
 	})
@@ -107,10 +107,10 @@ func TestLongNames(t *testing.T) {
 	a = c.active()
 	req := kmsg.NewPtrDeleteTopicsRequest()
 	req.TimeoutMillis, req.TopicNames = 120_000, []string{longName(n - 1)}
-	if got := c.askFor(a, req, 5, patience).(*kmsg.DeleteTopicsResponse).Topics[0]; got.ErrorCode != 0 {
+	if got := c.askFor(a, req, 5, within).(*kmsg.DeleteTopicsResponse).Topics[0]; got.ErrorCode != 0 {
 		t.Errorf("delete: %v", kafka.ErrorCode(got.ErrorCode))
 	}
-	c.eventuallyIn(patience, "the topic is gone", func() bool {
+	c.eventuallyIn(within, "the topic is gone", func() bool {
 		return !c.zk.Do(context.Background(), zk.Exists(zk.TopicPath(longName(n-1)))).Exists
 	})
 	if limit > 0 {

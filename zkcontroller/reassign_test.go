@@ -13,7 +13,7 @@ import (
 func (c *cluster) reassign(topic string, p int32, replicas ...int32) kafka.ErrorCode {
 	c.t.Helper()
 	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
-	req.TimeoutMillis = 15000
+	req.TimeoutMillis = int32(patience.Milliseconds())
 	part := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
 	part.Partition, part.Replicas = p, replicas
 	req.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: topic, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{part}}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/zkserver"
 	"kbench/kafka"
 	"kbench/zkcontroller/zk"
@@ -18,19 +19,19 @@ import (
 // session's time-out and after it: nothing hangs, nothing acknowledged is lost,
 // and all brokers come to agree with the znodes.
 func TestStoreRestartsMidFlow(t *testing.T) {
-	for _, away := range []time.Duration{50 * time.Millisecond, 2500 * time.Millisecond} {
+	for _, away := range []time.Duration{50 * time.Millisecond, brief + 2*time.Second} {
 		t.Run(fmt.Sprintf("away=%v", away), func(t *testing.T) {
 			dir := t.TempDir()
 			up := func(addr string) *zkserver.Server {
-				srv, err := zkserver.New(zkserver.Config{Listen: addr, DataDir: dir, TickTime: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+				srv, err := zkserver.New(zkserver.Config{Listen: addr, DataDir: dir, TickTime: 50 * time.Millisecond, MaxSessionTimeout: brief, Logger: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				go srv.Serve()
 				return srv
 			}
-			srv := up("127.0.0.1:0")
-			addr := srv.Addr().String()
+			addr := fmt.Sprintf("127.0.0.1:%d", heldtest.Port(t))
+			srv := up(addr)
 			t.Setenv("KBENCH_TEST_ZOOKEEPER", addr)
 			c := newCluster(t)
 			defer func() { srv.Close() }()
@@ -40,14 +41,14 @@ func TestStoreRestartsMidFlow(t *testing.T) {
 			a := c.active()
 			c.eventually("all are known", func() bool { a.mu.Lock(); defer a.mu.Unlock(); return len(a.live) == 3 })
 			req := kmsg.NewPtrCreateTopicsRequest()
-			req.TimeoutMillis = 30_000
+			req.TimeoutMillis = int32(patience.Milliseconds())
 			for i := range 20 {
 				topic := kmsg.NewCreateTopicsRequestTopic()
 				topic.Topic, topic.NumPartitions, topic.ReplicationFactor = fmt.Sprintf("t%d", i), 50, 3
 				req.Topics = append(req.Topics, topic)
 			}
 			answer := make(chan *kmsg.CreateTopicsResponse, 1)
-			go func() { answer <- c.askFor(a, req, 7, time.Minute).(*kmsg.CreateTopicsResponse) }()
+			go func() { answer <- c.askFor(a, req, 7, 2*patience).(*kmsg.CreateTopicsResponse) }()
 			c.eventually("the creation is under way", func() bool {
 				return c.zk.Do(context.Background(), zk.Exists(zk.StatePath("t3", 7))).Exists
 			})
@@ -67,9 +68,14 @@ func TestStoreRestartsMidFlow(t *testing.T) {
 			}
 			t.Logf("%d topics acknowledged", len(acked))
 			c.active()
-			c.rejoin()
 			look := c.connect(zk.Config{})
-			c.eventuallyIn(30*time.Second, "all agree", func() bool { return c.agree(look, acked) })
+			c.eventually("all agree", func() bool {
+				c.rejoin()
+				if look.Err() != nil {
+					look = c.connect(zk.Config{})
+				}
+				return c.agree(look, acked)
+			})
 		})
 	}
 }
@@ -85,7 +91,8 @@ func (c *cluster) rejoin() {
 		b.session = c.connect(zk.Config{PreviousSession: previous})
 		epoch, err := b.session.RegisterBroker(context.Background(), zk.BrokerRegistration{ID: b.id, Endpoints: []kafka.Endpoint{b.ep}})
 		if err != nil {
-			c.t.Fatal(err)
+			c.t.Log(err) // a busy machine outsat this session too: the next look tries again
+			continue
 		}
 		b.mu.Lock()
 		b.epoch = epoch

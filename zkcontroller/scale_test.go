@@ -25,8 +25,8 @@ func TestScale(t *testing.T) {
 		t.Skip("SKIPPED: set KBENCH_SCALE to a number of partitions, for example 100000")
 	}
 	c := newCluster(t)
-	long := func(cfg *Config) { cfg.SessionTimeout = 20 * time.Second; cfg.Dedicated = []kafka.BrokerID{9} }
-	c.start(9, true, long)
+	dedicated := func(cfg *Config) { cfg.Dedicated = []kafka.BrokerID{9} }
+	c.start(9, true, dedicated)
 	c.active()
 	for id := range kafka.BrokerID(3) {
 		c.start(id+1, false)
