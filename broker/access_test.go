@@ -21,7 +21,7 @@ import (
 // session opens a session of the test's own.
 func (r *zkRig) session() *zk.Session {
 	r.t.Helper()
-	s, err := zk.Connect(r.t.Context(), zk.Config{Servers: []string{r.store}, SessionTimeout: 5 * time.Second})
+	s, err := zk.Connect(r.t.Context(), zk.Config{Servers: []string{r.store}, SessionTimeout: lasting})
 	if err != nil {
 		r.t.Fatal(err)
 	}

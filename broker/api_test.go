@@ -192,7 +192,7 @@ func TestProduceWaitsForISR(t *testing.T) {
 	r.brokers[2].stop(t)
 	began := time.Now()
 	resp := ask[*kmsg.ProduceResponse](t, one.addr(), produceOne("b", kafka.UUID{}, 0, -1, 10, records(1)))
-	if got := kafka.ErrorCode(resp.Topics[0].Partitions[0].ErrorCode); got != kafka.RequestTimedOut || time.Since(began) > 5*time.Second {
+	if got := kafka.ErrorCode(resp.Topics[0].Partitions[0].ErrorCode); got != kafka.RequestTimedOut || time.Since(began) > deadline/2 {
 		t.Fatalf("got %v after %v", got, time.Since(began))
 	}
 	answered := make(chan kafka.ErrorCode, 1)

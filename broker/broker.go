@@ -62,6 +62,7 @@ type Broker struct {
 	ctx      context.Context // of Run; nil before
 	cancel   context.CancelFunc
 	waiting  []*replica.Fetcher // fetchers born before Run
+	ending   bool               // Run joins what there is and starts no more
 	wg       sync.WaitGroup
 	done     chan struct{} // closed when Run returned
 }
@@ -110,6 +111,9 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.wg.Go(func() { b.runLagCheck(ctx) })
 	err := b.plane.run(ctx)
 	cancel()
+	b.mu.Lock()
+	b.ending = true
+	b.mu.Unlock()
 	b.wg.Wait()
 	b.closeChannels()
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -30,7 +30,7 @@ func (b *Broker) startFetcher(f *replica.Fetcher) {
 		b.waiting = append(b.waiting, f)
 		return
 	}
-	if ctx := b.ctx; ctx.Err() == nil {
+	if ctx := b.ctx; !b.ending {
 		b.wg.Go(func() { b.runFetcher(ctx, f) })
 	}
 }

@@ -188,12 +188,15 @@ func (p *kraftPlane) run(ctx context.Context) error {
 	return err
 }
 
-// leaderChanged hears of the quorum's leader and epoch.
+// leaderChanged hears of the quorum's leader and epoch, on the raft client's
+// goroutine. The trace is written first: with the leader known, another
+// goroutine may register at once and trace that.
 func (p *kraftPlane) leaderChanged(l raftclient.LeaderAndEpoch) {
-	old := p.leader.Swap(&l)
+	old := p.leader.Load()
 	if l.Leader >= 0 && l.Epoch > old.Epoch || l.Leader >= 0 && old.Leader < 0 {
 		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(l.Epoch), Broker: int32(p.b.cfg.ID)})
 	}
+	p.leader.Store(&l)
 	if _, addr, ok := p.controller(); ok {
 		p.b.controllerMoved(addr)
 	}

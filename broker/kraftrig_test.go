@@ -339,7 +339,7 @@ func (r *kraftRig) start(id kafka.BrokerID, tune func(*Config)) *process {
 
 func (r *kraftRig) plane() Plane {
 	return KRaft(KRaftConfig{
-		Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, RegistrationTimeout: 5 * time.Second,
+		Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, RegistrationTimeout: deadline,
 		FetchTimeout: time.Second, MetadataInMemory: true,
 	})
 }

@@ -210,14 +210,17 @@ func (p *zkPlane) register(ctx context.Context, previous int64) (*zk.Session, er
 		return nil, err
 	}
 	if err = p.prepare(ctx, s); err == nil {
+		// What clients ask for needs the session: whoever sees the registration may
+		// ask at once.
+		p.session.Store(s)
 		err = p.claim(ctx, s)
 	}
 	if err != nil {
+		p.session.Store(nil)
 		return nil, errors.Join(err, p.close(s))
 	}
 	p.topicConfigs.begin()
 	p.news = changes
-	p.session.Store(s)
 	return s, nil
 }
 

@@ -152,7 +152,7 @@ func TestUpdateMetadata(t *testing.T) {
 // A killed predecessor's znode is waited for, not fought (ZK-24).
 func TestRegistrationWaitsForPredecessor(t *testing.T) {
 	r := newZKRig(t, 0)
-	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 500 * time.Millisecond, ConnectTimeout: deadline})
+	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 3 * time.Second, ConnectTimeout: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestRegistrationWaitsForPredecessor(t *testing.T) {
 // predecessor is refused, and what is for itself waits for the registration.
 func TestControllerWaitsForRegistration(t *testing.T) {
 	r := newZKRig(t, 0)
-	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: time.Second, ConnectTimeout: deadline})
+	old, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 3 * time.Second, ConnectTimeout: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestRegistrationOfTakenID(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	s, err := zk.Connect(ctx, zk.Config{Servers: []string{r.store}, SessionTimeout: time.Second, ConnectTimeout: deadline})
+	s, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: lasting, ConnectTimeout: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,11 +239,11 @@ func TestRegistrationOfTakenID(t *testing.T) {
 func TestSessionExpiry(t *testing.T) {
 	var frozen atomic.Bool
 	r := newZKRig(t, 0)
-	plane := ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: 300 * time.Millisecond, Dial: freezable(&frozen)})
+	plane := ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: 2 * time.Second, Dial: freezable(&frozen)})
 	p := startProcess(t, 3, 0, plane, nil)
 	eventually(t, "registration", func() bool { return p.Epoch() >= 0 })
 	first := p.Epoch()
-	watch, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: 5 * time.Second})
+	watch, err := zk.Connect(context.Background(), zk.Config{Servers: []string{r.store}, SessionTimeout: lasting})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,10 +251,10 @@ func TestSessionExpiry(t *testing.T) {
 	frozen.Store(true)
 	eventually(t, "expiry", func() bool { return !watch.Do(context.Background(), zk.Exists(zk.BrokerPath(3))).Exists })
 	frozen.Store(false)
-	eventually(t, "a new registration", func() bool { return p.Epoch() > first })
-	if got := watch.Do(context.Background(), zk.Exists(zk.BrokerPath(3))); !got.Exists || kafka.BrokerEpoch(got.Czxid) != p.Epoch() {
-		t.Errorf("znode %+v, epoch %d", got, p.Epoch())
-	}
+	eventually(t, "a new registration, by the epoch of its znode", func() bool {
+		got := watch.Do(context.Background(), zk.Exists(zk.BrokerPath(3)))
+		return got.Exists && p.Epoch() > first && kafka.BrokerEpoch(got.Czxid) == p.Epoch()
+	})
 }
 
 // Controlled shutdown is asked for until nothing remains, and ends the

@@ -23,7 +23,12 @@ import (
 	"kbench/kafka/wire"
 )
 
-const deadline = 20 * time.Second
+const (
+	deadline = time.Minute // for whatever must come, on a busy machine
+	// lasting is a session's time-out that no pause of the machine uses up; tests
+	// that wait until a session is over have shorter ones.
+	lasting = 20 * time.Second
+)
 
 // eventually polls until ok, or fails the test saying what it waited for.
 func eventually(t testing.TB, what string, ok func() bool) {
@@ -75,7 +80,7 @@ func startProcess(t testing.TB, id kafka.BrokerID, port uint16, plane Plane, tun
 	cfg := Config{
 		ID: id, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: p.port()}},
 		FetchWait: 100 * time.Millisecond, FetchBackoff: 50 * time.Millisecond, Logger: testLog(), Trace: w,
-		RequestTimeout: 5 * time.Second,
+		RequestTimeout: 10 * time.Second,
 	}
 	if tune != nil {
 		tune(&cfg)
@@ -178,7 +183,7 @@ type zkRig struct {
 
 func startStore(t testing.TB) string {
 	srv, err := zkserver.New(zkserver.Config{
-		DataDir: t.TempDir(), TickTime: 50 * time.Millisecond, MaxSessionTimeout: 20 * time.Second, NoSync: true,
+		DataDir: t.TempDir(), TickTime: 50 * time.Millisecond, MaxSessionTimeout: lasting, NoSync: true,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -226,7 +231,7 @@ func (r *zkRig) start(id kafka.BrokerID, port uint16, tune func(*Config)) *proce
 }
 
 func (r *zkRig) plane() Plane {
-	return ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: time.Second, ShutdownBackoff: 10 * time.Millisecond, Protocol: r.protocol})
+	return ZooKeeper(ZooKeeperConfig{Servers: []string{r.store}, SessionTimeout: lasting, ShutdownBackoff: 10 * time.Millisecond, Protocol: r.protocol})
 }
 
 // kill ends a broker as far as the others see.
