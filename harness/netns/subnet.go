@@ -49,7 +49,7 @@ func free(b netip.Prefix, used []netip.Prefix) bool {
 // routed are the networks to which this machine has a route, but for the
 // default.
 func routed() ([]netip.Prefix, error) {
-	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	routes, err := whole(func() ([]netlink.Route, error) { return netlink.RouteList(nil, netlink.FAMILY_V4) })
 	if err != nil {
 		return nil, fmt.Errorf("list the routes: %w", err)
 	}

@@ -3,6 +3,8 @@ package netns
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -14,23 +16,61 @@ import (
 // them. The kernel does so by itself unless somebody else holds their network.
 // Without the right to, there are none.
 func Sweep() (removed []string, err error) {
-	links, err := netlink.LinkList()
-	if err != nil {
-		return nil, fmt.Errorf("list the devices: %w", err)
-	}
+	owners, err := devices()
 	var errs []error
-	for _, l := range links {
-		a := l.Attrs()
-		if !strings.HasPrefix(a.Name, Prefix) || a.Alias == "" || child.Lives(a.Alias) {
+	for name, owner := range owners {
+		if owner == "" || child.Lives(owner) {
 			continue
 		}
-		if err := removeDevice(a.Name); err != nil {
+		if err := removeDevice(name); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		removed = append(removed, "network device "+a.Name)
+		removed = append(removed, "network device "+name)
 	}
-	return removed, errors.Join(errs...)
+	slices.Sort(removed)
+	return removed, errors.Join(append(errs, err)...)
+}
+
+// Left names the devices of the kbench that has or had this pid.
+func Left(pid int) (names []string, err error) {
+	owners, err := devices()
+	for name, owner := range owners {
+		if strings.HasPrefix(owner, strconv.Itoa(pid)+" ") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// devices are those of any kbench that this machine sees, with their owners.
+func devices() (owners map[string]string, err error) {
+	links, err := whole(netlink.LinkList)
+	if err != nil {
+		return nil, fmt.Errorf("list the devices: %w", err)
+	}
+	owners = map[string]string{}
+	for _, l := range links {
+		if a := l.Attrs(); strings.HasPrefix(a.Name, Prefix) {
+			owners[a.Name] = a.Alias
+		}
+	}
+	return owners, nil
+}
+
+// maxLists bounds how often a list is asked for.
+const maxLists = 50
+
+// whole asks the kernel for a list again where others changed it meanwhile, as
+// they do while another cluster comes or goes: what it gave may lack an entry.
+func whole[T any](list func() ([]T, error)) (all []T, err error) {
+	for range maxLists {
+		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	return all, err
 }
 
 // Check says why this process cannot have networks of its own, nil if it can:
