@@ -14,6 +14,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/kafka/wire"
 	"kbench/results"
 )
@@ -31,7 +32,7 @@ const foreign = "orders"
 
 func startStrangers(t *testing.T) strangers {
 	t.Helper()
-	s := strangers{dir: t.TempDir(), ports: freePorts(t, 3)}
+	s := strangers{dir: t.TempDir(), ports: heldtest.Ports(t, 3)}
 	common := fmt.Sprintf(`"clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", "mode": "kraft",
 		"timers": {"fetchTimeout": "2s", "brokerSession": "6s", "brokerHeartbeat": "500ms"},
 		"quorum": {"nodeId": %%d, "voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]}`, s.ports[0])
@@ -57,7 +58,7 @@ func (s strangers) pid(t *testing.T, name string, pid int) {
 
 func (s strangers) ask(t *testing.T, req kmsg.Request) kmsg.Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", s.ports[1]), wire.DialOptions{ClientID: "test"})
 	if err != nil {
@@ -74,7 +75,7 @@ func (s strangers) ask(t *testing.T, req kmsg.Request) kmsg.Response {
 // create makes a topic; it is tried again until both brokers are unfenced.
 func (s strangers) create(t *testing.T, name string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		req := kmsg.NewPtrCreateTopicsRequest()
 		req.SetVersion(5)
 		req.TimeoutMillis = 10_000
@@ -109,7 +110,7 @@ func (s strangers) topics(t *testing.T) (names []string) {
 const attachSpec = `name: attached
 targets: [attach]
 trials: 1
-retries: 2
+retries: 3
 attach:
   hooks:
     stop-broker: 'kill $(cat DIR/b$KBENCH_NODE.pid)'
@@ -150,7 +151,7 @@ func (s strangers) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 func (s strangers) measured(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := s.command(ctx, "run", "spec.yaml", "--bootstrap", s.bootstrap, "--out", "out", "--data-dir", "data")
 	cmd.WaitDelay = time.Minute
@@ -191,7 +192,7 @@ func (s strangers) ended(t *testing.T, sig os.Signal) {
 	}
 	select {
 	case <-stderr.found:
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Errorf("no trial:\n%s", stderr)
 	}
 	if err := cmd.Process.Signal(sig); err != nil {

@@ -22,7 +22,7 @@ const kafkaSpec = `name: real-kafka
 targets: [TARGET]
 provider: process
 trials: 1
-retries: 2
+retries: 3
 cluster: {partitions: 100, partitionsPerTopic: 20, timeouts: matched, ensemble: 1}
 set: {kafka.heap: 512m, kafka.properties: num.io.threads=4}
 workloads:
@@ -39,7 +39,7 @@ const realBrokersSpec = `name: real-brokers
 targets: [TARGET]
 provider: process
 trials: 1
-retries: 2
+retries: 3
 cluster: {partitions: 30, partitionsPerTopic: 10, timeouts: matched, ensemble: 1}
 set: {kafka.brokers: real, kafka.heap: 512m, kafka.brokerProperties: num.io.threads=4}
 workloads:
@@ -118,7 +118,7 @@ func runOnKafka(t *testing.T, dir string, target spec.Target, text string) *resu
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", string(target))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "run", file, "--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data"))
 	cmd.Env = append(os.Environ(), asKbench+"=1")

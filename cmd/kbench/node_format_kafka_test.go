@@ -12,22 +12,23 @@ import (
 	"time"
 
 	"kbench/harness/spec"
+	"kbench/internal/heldport/heldtest"
 )
 
 const formatCluster = "MkU3OEVBNTcwNTJENDM2Qg"
 
 // quorumTool runs kafka-metadata-quorum until its output holds what is waited
-// for, for at most 30 s.
+// for, for at most two minutes: each run starts a JVM.
 func quorumTool(t *testing.T, jars, want string, args ...string) string {
 	t.Helper()
 	var out []byte
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		out, _ = exec.CommandContext(t.Context(), "java", append([]string{"-cp", jars, "org.apache.kafka.tools.MetadataQuorumCommand"}, args...)...).CombinedOutput()
 		if regexp.MustCompile(want).Match(out) {
 			return string(out)
 		}
 	}
-	t.Fatalf("kafka-metadata-quorum %v does not say %q in 30 s:\n%s", args, want, out)
+	t.Fatalf("kafka-metadata-quorum %v does not say %q in two minutes:\n%s", args, want, out)
 	return ""
 }
 
@@ -40,7 +41,7 @@ func TestVotersOfBothKinds(t *testing.T) {
 	}
 	needKafka(t, spec.KafkaKRaft)
 	jars := filepath.Join(os.Getenv("KBENCH_KAFKA"), "4.4.0", "libs", "*")
-	dir, ports := t.TempDir(), freePorts(t, 2)
+	dir, ports := t.TempDir(), heldtest.Ports(t, 2)
 	ours, real := fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
 
 	var stdout, stderr bytes.Buffer

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"kbench/internal/authority"
+	"kbench/internal/heldport/heldtest"
 	"kbench/kafka/wire"
 )
 
@@ -19,7 +20,7 @@ func TestFormattedUsersLogIn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: starts a node")
 	}
-	dir, port := t.TempDir(), freePorts(t, 1)[0]
+	dir, port := t.TempDir(), heldtest.Port(t)
 	ca, err := authority.New(filepath.Join(dir, "tls"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestFormattedUsersLogIn(t *testing.T) {
 	for user, password := range map[string]string{"ann": "pencil", "admin": "admin-secret"} {
 		id := wire.Identity{TLS: ca.Trust(), SASL: scram.Auth{User: user, Pass: password}.AsSha256Mechanism()}
 		var last error
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			var c *wire.Conn
 			c, last = wire.Dial(ctx, at, wire.DialOptions{}.With(id))

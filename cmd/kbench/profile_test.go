@@ -16,10 +16,10 @@ func TestProfile(t *testing.T) {
 		t.Skip("starts a cluster")
 	}
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := runKbench(ctx, os.Args[0], dir, "run", "--targets", "kraft", "--provider", "process", "--partitions", "10", "--workloads", "propagation",
-		"--set", "workloads.propagation.duration=1s", "--profile", "--out", "out", "--data-dir", "data")
+		"--set", "workloads.propagation.duration=1s", "--retries", "3", "--profile", "--out", "out", "--data-dir", "data")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

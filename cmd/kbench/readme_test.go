@@ -87,7 +87,7 @@ func TestReadmeCommands(t *testing.T) {
 	out := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	flags := "--provider process --store embedded --partitions 100 --trials 1 --workloads controlled-shutdown --out " + out
+	flags := "--provider process --store embedded --partitions 100 --trials 1 --retries 3 --workloads controlled-shutdown --out " + out
 	stdout := makeTarget(ctx, t, "run", "RUNFLAGS="+flags)
 	for _, want := range []string{"zk-vs-kraft: VALID", "controlled-shutdown", "what differs"} {
 		if !strings.Contains(stdout, want) {

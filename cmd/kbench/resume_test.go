@@ -23,7 +23,7 @@ const killedSpec = `name: killed
 targets: [kraft]
 provider: PROVIDER
 trials: 1
-retries: 2
+retries: 3
 cluster: {brokers: 2, controllers: 1, replication: 1, partitionsPerTopic: 10}
 sweep: {partitions: [10, 20, 30]}
 set: {NETWORK}
@@ -100,7 +100,7 @@ func killInSecondCell(t *testing.T, binary, dir string) int {
 	case <-stderr.found:
 	case err := <-exited:
 		t.Fatalf("kbench ended before its second cell, %v:\n%s", err, stderr)
-	case <-time.After(3 * time.Minute):
+	case <-time.After(6 * time.Minute):
 		t.Errorf("no second cell:\n%s", stderr)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -115,7 +115,7 @@ func killInSecondCell(t *testing.T, binary, dir string) int {
 
 func resumeRun(t *testing.T, binary, dir string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	for _, c := range []struct {
 		says string
@@ -191,8 +191,8 @@ func checkNothingLeft(t *testing.T, dir string, pid int) {
 			t.Errorf("process %s is left: %q", filepath.Base(filepath.Dir(file)), b)
 		}
 	}
-	if removed, err := netns.Sweep(); err != nil || len(removed) > 0 {
-		t.Errorf("devices of networks are left: %v, %v", removed, err)
+	if devices, err := netns.Left(pid); err != nil || len(devices) > 0 {
+		t.Errorf("devices of networks are left: %v, %v", devices, err)
 	}
 	if _, err := docker.Ask(t.Context()); err != nil {
 		return

@@ -14,6 +14,7 @@ import (
 
 	"kbench/harness/attach"
 	"kbench/internal/authority"
+	"kbench/internal/heldport/heldtest"
 	"kbench/kafka/wire"
 	"kbench/results"
 )
@@ -32,7 +33,7 @@ func startSecured(t *testing.T) (dir, bootstrap string) {
 	if _, err := authority.New(filepath.Join(dir, "foreign")); err != nil {
 		t.Fatal(err)
 	}
-	ports := freePorts(t, 3)
+	ports := heldtest.Ports(t, 3)
 	const listener = `{"protocol": "SASL_SSL", "mechanisms": ["SCRAM-SHA-512", "PLAIN"]}`
 	common := fmt.Sprintf(`"clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", "mode": "kraft",
 		"timers": {"fetchTimeout": "2s", "brokerSession": "6s", "brokerHeartbeat": "500ms"},

@@ -17,6 +17,7 @@ import (
 	"kbench/harness/provider"
 	"kbench/harness/spec"
 	"kbench/internal/authority"
+	"kbench/internal/heldport/heldtest"
 	"kbench/results"
 )
 
@@ -41,7 +42,7 @@ func startSecuredKafka(t *testing.T) (dir, bootstrap string, ca *authority.CA) {
 	if err := os.WriteFile(store, append(pair.Key, pair.Certificate...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ports := freePorts(t, 2)
+	ports := heldtest.Ports(t, 2)
 	bootstrap = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	const security = "org.apache.kafka.common.security."
 	p := kafka.Properties{

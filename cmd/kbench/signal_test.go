@@ -64,13 +64,13 @@ func startRun(t *testing.T, dir, until string) (*exec.Cmd, *watched) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	select {
 	case <-stderr.found:
 	case <-ctx.Done():
 		_ = cmd.Process.Kill()
-		t.Fatalf("no %q within a minute:\n%s", until, stderr)
+		t.Fatalf("no %q within three minutes:\n%s", until, stderr)
 	}
 	return cmd, stderr
 }

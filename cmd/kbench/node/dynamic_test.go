@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
 	"kbench/kraftcontroller/metalog"
@@ -19,7 +20,7 @@ import (
 // broker that knows nothing of it but bootstrap servers, one of which is gone.
 func TestDynamicQuorum(t *testing.T) {
 	r := newRig(t)
-	p := ports(t, 4)
+	p := heldtest.Ports(t, 4)
 	first := metalog.Quorum{Level: 1}
 	for i := range 2 {
 		first.Voters = append(first.Voters, metalog.Voter{

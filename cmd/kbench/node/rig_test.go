@@ -17,7 +17,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 
-	hostports "kbench/harness/process"
 	"kbench/internal/authority"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka/wire"
@@ -68,16 +67,6 @@ func (r *rig) issue(ca *authority.CA, file, name string, until time.Time) nodeco
 		r.t.Fatal(err)
 	}
 	return nodeconfig.TLS{Certificate: f.Certificate, Key: f.Key, CA: ca.File}
-}
-
-// ports gives free ports.
-func ports(t *testing.T, n int) []uint16 {
-	t.Helper()
-	out, err := hostports.FreePorts("127.0.0.1", n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func addr(port uint16) string { return fmt.Sprintf("127.0.0.1:%d", port) }

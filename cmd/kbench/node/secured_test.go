@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"kbench/internal/authority"
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
 	"kbench/kafka/wire"
@@ -42,7 +43,7 @@ var saslSSL = nodeconfig.Listener{Protocol: "SASL_SSL", Mechanisms: []string{"SC
 // startZK starts an embedded store behind TLS, a candidate and a broker, and a
 // listener for the controller alone, which wants certificates.
 func (r *rig) startZK() (control string) {
-	p := ports(r.t, 5)
+	p := heldtest.Ports(r.t, 5)
 	keys := r.keys
 	r.start(nodeconfig.Config{
 		Name: "store", Role: nodeconfig.RoleZooKeeper,
@@ -70,7 +71,7 @@ func (r *rig) startZK() (control string) {
 // startKRaft starts three voters, whose listener wants certificates beside
 // passwords, and two brokers.
 func (r *rig) startKRaft() (controllers []string) {
-	p := ports(r.t, 5)
+	p := heldtest.Ports(r.t, 5)
 	var voters []nodeconfig.Voter
 	for i, port := range p[:3] {
 		voters = append(voters, nodeconfig.Voter{ID: kafka.BrokerID(1001 + i), Host: "127.0.0.1", Port: port})

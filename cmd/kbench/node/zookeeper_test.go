@@ -19,6 +19,7 @@ import (
 	gozk "github.com/go-zookeeper/zk"
 
 	"kbench/harness/zookeeper"
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/nodeconfig"
 	"kbench/zkcontroller/zk"
 )
@@ -47,7 +48,7 @@ func (r *rig) startEnsemble() *ensemble {
 	default:
 		r.t.Skip("SKIPPED: a secured ZooKeeper: ", err)
 	}
-	p := ports(r.t, 2)
+	p := heldtest.Ports(r.t, 2)
 	e := &ensemble{r: r, plain: addr(p[0]), secure: addr(p[1])}
 	keys := r.issue(r.ca, "zookeeper", "zookeeper", time.Time{})
 	dir := filepath.Join(r.dir, "zookeeper")
@@ -211,18 +212,18 @@ func TestLoginOutlivesTheServer(t *testing.T) {
 func TestNodesOverSecuredZooKeeper(t *testing.T) {
 	r := newRig(t)
 	e := r.startEnsemble()
-	p := ports(t, 1)
+	p := heldtest.Port(t)
 	keys := r.keys
 	config := nodeconfig.Config{
 		Name: "n", Role: nodeconfig.RoleBroker, Mode: nodeconfig.ModeZK, Timers: calm, Security: r.everywhere(saslSSL, nil),
-		Brokers: []nodeconfig.Broker{{ID: 1, Host: "127.0.0.1", Port: p[0], Candidate: true}},
+		Brokers: []nodeconfig.Broker{{ID: 1, Host: "127.0.0.1", Port: p, Candidate: true}},
 		ZooKeeper: nodeconfig.ZooKeeper{
 			Servers: []string{e.secure}, SessionTimeout: nodeconfig.Duration(15 * time.Second), TLS: &keys,
 			Access: nodeconfig.ZooKeeperAccess{Scheme: "sasl", Username: "kafka", Password: "zk-secret", SetACL: true},
 		},
 	}
 	r.start(config)
-	r.seed = addr(p[0])
+	r.seed = addr(p)
 	r.eventually("the broker is there", func() bool { return r.brokersSeen() == 1 })
 	resp, err := r.client(scramUser("admin")).CreateTopic(t.Context(), 1, 1, nil, "orders")
 	if err != nil || resp.Err != nil {
@@ -238,7 +239,7 @@ func TestNodesOverSecuredZooKeeper(t *testing.T) {
 		look(t, stranger, path, owner, gozk.WorldACL(gozk.PermRead)[0])
 	}
 	config.Name, config.ZooKeeper.Access.Password = "wrong", "guess"
-	config.Brokers = []nodeconfig.Broker{{ID: 2, Host: "127.0.0.1", Port: ports(t, 1)[0]}}
+	config.Brokers = []nodeconfig.Broker{{ID: 2, Host: "127.0.0.1", Port: heldtest.Port(t)}}
 	config.ClusterID, config.DataDir = clusterID, filepath.Join(r.dir, "wrong")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
