@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kbench/internal/heldport"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -49,6 +50,7 @@ type Target struct {
 
 	mu         sync.Mutex
 	nodes      []*node
+	ports      []*heldport.Port // a node that was killed finds its own again
 	topics     map[string]*topic
 	controller []since[kafka.BrokerID]
 	servesFrom int64 // the controller serves admin requests from then on
@@ -89,12 +91,20 @@ func New(cfg Config) (*Target, error) {
 		t.addLocked(fmt.Sprintf("calibration-%d", i), min(perTopic, cfg.Partitions-i*perTopic), 0)
 	}
 	for _, n := range t.nodes {
-		if err := t.listen(n, "127.0.0.1:0"); err != nil {
+		port, err := heldport.Hold(host)
+		if err == nil {
+			t.ports = append(t.ports, port)
+			err = t.listen(n, fmt.Sprintf("%s:%d", host, port.Number))
+		}
+		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
 	}
 	return t, nil
 }
+
+// host is where the nodes of a target listen.
+const host = "127.0.0.1"
 
 // Close ends the target and gives what went wrong in its servers.
 func (t *Target) Close() error {
@@ -112,6 +122,10 @@ func (t *Target) Close() error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, port := range t.ports {
+		errs = append(errs, port.Release())
+	}
+	t.ports = nil
 	return errors.Join(append(errs, t.errs...)...)
 }
 

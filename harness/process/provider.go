@@ -13,6 +13,7 @@ import (
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
+	"kbench/internal/heldport"
 	"kbench/internal/nodeconfig"
 )
 
@@ -34,7 +35,7 @@ type Provider struct {
 	cfg Config
 
 	mu    sync.Mutex
-	ports map[uint16]bool
+	ports []*heldport.Port // a killed node finds its own again
 	nodes []provider.Node
 	extra []func(context.Context) error // what else Close ends
 	lan   *lan                          // nil where all nodes are on loopback
@@ -51,7 +52,7 @@ func New(cfg Config) (*Provider, error) {
 	if err := writeOwner(cfg.WorkDir); err != nil {
 		return nil, err
 	}
-	return &Provider{cfg: cfg, ports: map[uint16]bool{}}, nil
+	return &Provider{cfg: cfg}, nil
 }
 
 // Name implements provider.Provider.
@@ -81,11 +82,12 @@ func (p *Provider) Reserve(_ context.Context, node string, n int) (string, []uin
 	}
 	ports := make([]uint16, n)
 	for i := range ports {
-		port, err := freePort(Host, p.ports)
+		port, err := heldport.Hold(Host)
 		if err != nil {
 			return "", nil, err
 		}
-		ports[i] = port
+		p.ports = append(p.ports, port)
+		ports[i] = port.Number
 	}
 	return Host, ports, nil
 }
@@ -210,12 +212,16 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	return p.keep(n), nil
 }
 
+// endWithin bounds the wait for killed nodes: one that waits for its disk ends
+// after it.
+const endWithin = time.Minute
+
 // Close implements provider.Provider: SIGTERM is not sent, since nothing that
 // is measured is left; every child is killed and waited for.
 func (p *Provider) Close(ctx context.Context) error {
 	p.mu.Lock()
-	nodes, extra, lan := p.nodes, p.extra, p.lan
-	p.nodes, p.extra, p.lan = nil, nil, nil
+	nodes, extra, lan, ports := p.nodes, p.extra, p.lan, p.ports
+	p.nodes, p.extra, p.lan, p.ports = nil, nil, nil, nil
 	p.mu.Unlock()
 	var errs []error
 	if lan != nil {
@@ -227,7 +233,7 @@ func (p *Provider) Close(ctx context.Context) error {
 			errs = append(errs, err)
 		}
 	}
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	wait, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
 	for _, n := range nodes {
 		if _, _, err := n.Wait(wait); err != nil {
@@ -236,6 +242,9 @@ func (p *Provider) Close(ctx context.Context) error {
 	}
 	for _, end := range extra {
 		errs = append(errs, end(ctx))
+	}
+	for _, port := range ports {
+		errs = append(errs, port.Release())
 	}
 	if lan != nil {
 		errs = append(errs, lan.network.Close())

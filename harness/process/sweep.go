@@ -47,7 +47,7 @@ func Sweep(root string) (removed []string, err error) {
 }
 
 // killRecorded kills the process of a pid file, if it is still that process,
-// and waits up to five seconds for its end.
+// and waits up to 30 s for its end.
 func killRecorded(file string) error {
 	if !child.Alive(file) {
 		return nil
@@ -59,7 +59,7 @@ func killRecorded(file string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	for deadline := time.Now().Add(5 * time.Second); child.Alive(file); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); child.Alive(file); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("process %d does not end after SIGKILL", pid)
 		}

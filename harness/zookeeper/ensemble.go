@@ -11,6 +11,7 @@ import (
 
 	"kbench/harness/child"
 	"kbench/harness/provider"
+	"kbench/internal/heldport"
 )
 
 // Config says what to start. The zero value of a field means its default.
@@ -23,8 +24,7 @@ type Config struct {
 	// TickTime is 2 s by default. Clients negotiate sessions of 2 to 20 ticks.
 	TickTime time.Duration
 	// Reserve gives the host and free ports where a server will listen, its own
-	// over every restart; by default they are on 127.0.0.1, below the range of
-	// outgoing connections.
+	// over every restart; by default they are on 127.0.0.1 and held until Close.
 	Reserve func(ctx context.Context, server string, ports int) (host string, port []uint16, err error)
 	// Within gives where a server's process starts, see child.Process; nil
 	// starts all beside kbench.
@@ -32,7 +32,7 @@ type Config struct {
 	// HeapMB bounds each server's heap, 2048 by default; a million znodes take
 	// some 500.
 	HeapMB int
-	// ReadyWithin bounds the start, 60 s by default.
+	// ReadyWithin bounds the start, three minutes by default.
 	ReadyWithin time.Duration
 }
 
@@ -43,15 +43,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	set(&c.TickTime, 2*time.Second)
-	set(&c.ReadyWithin, time.Minute)
+	set(&c.ReadyWithin, 3*time.Minute)
 	if c.Size == 0 {
 		c.Size = 1
 	}
 	if c.HeapMB == 0 {
 		c.HeapMB = 2048
-	}
-	if c.Reserve == nil {
-		c.Reserve = newPorts("127.0.0.1").reserve
 	}
 	if c.Within == nil {
 		c.Within = func(string) (func(func() error) error, error) { return nil, nil }
@@ -74,6 +71,7 @@ type Ensemble struct {
 	servers []*Server
 	dir     string
 	version string
+	ports   []*heldport.Port // where Config.Reserve was left out
 }
 
 // Start starts the servers and waits until every one serves and one leads. On
@@ -87,6 +85,9 @@ func Start(ctx context.Context, cfg Config) (*Ensemble, error) {
 		return nil, fmt.Errorf("make the directory of ZooKeeper: %w", err)
 	}
 	e := &Ensemble{dir: cfg.Dir, version: cfg.Version}
+	if cfg.Reserve == nil {
+		cfg.Reserve = e.reserve
+	}
 	if err := e.start(ctx, cfg); err != nil {
 		return nil, errors.Join(err, e.Close(context.WithoutCancel(ctx)))
 	}
@@ -183,9 +184,10 @@ func (e *Ensemble) Members() []provider.Node {
 }
 
 // Close kills the servers, waits for their ends and removes their directories.
-// It is idempotent, and bounded by ctx and ten seconds.
+// It is idempotent, and bounded by ctx and a minute: a server that waits for its
+// disk ends after it.
 func (e *Ensemble) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var errs []error
 	for _, s := range e.servers {
@@ -204,7 +206,27 @@ func (e *Ensemble) Close(ctx context.Context) error {
 		}
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
+	for _, p := range e.ports {
+		errs = append(errs, p.Release())
+	}
+	e.ports = nil
 	return errors.Join(errs...)
+}
+
+// reserve takes ports of this host until Close; the name of the server does not
+// matter.
+func (e *Ensemble) reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
+	const host = "127.0.0.1"
+	out := make([]uint16, n)
+	for i := range out {
+		p, err := heldport.Hold(host)
+		if err != nil {
+			return "", nil, err
+		}
+		e.ports = append(e.ports, p)
+		out[i] = p.Number
+	}
+	return host, out, nil
 }
 
 // configure reserves ports and writes every server's files.

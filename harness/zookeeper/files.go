@@ -1,9 +1,7 @@
 package zookeeper
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -87,43 +85,3 @@ log4j.appender.OUT=org.apache.log4j.ConsoleAppender
 log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
 log4j.appender.OUT.layout.ConversionPattern=%d{ISO8601} %-5p [%t:%C{1}] %m%n
 `
-
-// ports picks free ones below the kernel's usual range for outgoing
-// connections, so that a restarted server finds its own again.
-type ports struct {
-	host  string
-	taken map[uint16]bool
-}
-
-func newPorts(host string) *ports { return &ports{host, map[uint16]bool{}} }
-
-const portLow, portHigh = 16_000, 32_000
-
-// reserve gives n of them; the name of the server does not matter.
-func (p *ports) reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
-	out := make([]uint16, n)
-	for i := range out {
-		var err error
-		if out[i], err = p.next(); err != nil {
-			return "", nil, err
-		}
-	}
-	return p.host, out, nil
-}
-
-func (p *ports) next() (uint16, error) {
-	for range 2000 {
-		port := uint16(portLow + rand.IntN(portHigh-portLow))
-		if p.taken[port] {
-			continue
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", p.host, port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		p.taken[port] = true
-		return port, nil
-	}
-	return 0, fmt.Errorf("no free port on %s between %d and %d: end what listens there", p.host, portLow, portHigh)
-}

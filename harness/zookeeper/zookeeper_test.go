@@ -82,7 +82,7 @@ func TestFindNamesTheCure(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 30*time.Second { // it waits for nobody
 		t.Errorf("took %v", took)
 	}
 }
@@ -120,7 +120,7 @@ func TestEnsemble(t *testing.T) {
 	inst := installation(t)
 	for _, size := range []int{1, 3} {
 		dir := t.TempDir()
-		ctx := within(t, 2*time.Minute)
+		ctx := within(t, 6*time.Minute)
 		e, err := Start(ctx, Config{Installation: inst, Dir: dir, Size: size, TickTime: 500 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func pausedAnswersNothing(t *testing.T, ctx context.Context, s *Server) {
 		_, err := Ask(short, s.addr)
 		return errors.As(err, &ne) && ne.Timeout()
 	}
-	for deadline := time.Now().Add(5 * time.Second); !silent(); {
+	for deadline := time.Now().Add(time.Minute); !silent(); {
 		if time.Now().After(deadline) {
 			t.Fatal("a paused server answers")
 		}
