@@ -51,6 +51,14 @@ func awaitAnswers(ctx context.Context, on []subject) error {
 	})
 }
 
+// answered waits until every subject answers, for as long as a busy machine may
+// take.
+func (in *injector) answered(ctx context.Context, on []subject) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, passWithin, fmt.Errorf("not within %v", passWithin))
+	defer cancel()
+	return awaitAnswers(ctx, on)
+}
+
 // each does something to every subject at once and gives all their errors.
 func each(on []subject, do func(subject) error) error {
 	errs := make([]error, len(on))
@@ -69,7 +77,7 @@ func each(on []subject, do func(subject) error) error {
 
 // signal sends a signal to every subject, which must answer before.
 func (in *injector) signal(ctx context.Context, on []subject, sig provider.Signal) (sentNs int64, err error) {
-	if err := each(on, func(s subject) error { return s.answers(ctx) }); err != nil {
+	if err := in.answered(ctx, on); err != nil {
 		return 0, fmt.Errorf("before the fault: %w", err)
 	}
 	in.exclude(on, true)

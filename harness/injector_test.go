@@ -107,7 +107,7 @@ func TestFaultsThatDoNothingAreFound(t *testing.T) {
 			t.Parallel()
 			c.f.On = []string{"controller-1"}
 			in := hurtCluster(t, true)
-			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			if _, err := in.Begin(ctx, c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)

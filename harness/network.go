@@ -82,7 +82,7 @@ func (c *cluster) Severed(ctx context.Context, id kafka.BrokerID) (int64, error)
 	if s == nil {
 		return 0, errors.New("its network has no fault")
 	}
-	err = s.look(ctx, s.fault)
+	err = s.await(ctx, s.fault)
 	return trace.Now(), err
 }
 
@@ -177,6 +177,9 @@ const (
 	// probeWait is what lost datagrams are waited for: those that pass take far
 	// less than a millisecond on an idle machine.
 	probeWait = 300 * time.Millisecond
+	// lateWait is what packets are waited for that should pass: a busy machine
+	// may be late with them.
+	lateWait = time.Second
 	// passWithin bounds the wait for packets to pass.
 	passWithin = 10 * time.Second
 )
@@ -204,6 +207,14 @@ func (s *severance) look(ctx context.Context, f netfault.Fault) error {
 	return g.Wait()
 }
 
+// waitFor is how long to wait for packets that a fault meets, or does not.
+func waitFor(lost bool) time.Duration {
+	if lost {
+		return probeWait
+	}
+	return lateWait
+}
+
 // passes sends datagrams over a link and judges how many came.
 func passes(ctx context.Context, from, to *agent.Client, lost bool, link string) error {
 	token := fmt.Sprintf("%s %d", link, trace.Now())
@@ -211,7 +222,7 @@ func passes(ctx context.Context, from, to *agent.Client, lost bool, link string)
 	if err := from.Send(ctx, to.Here(), token, probeDatagrams); err != nil {
 		return fmt.Errorf("send packets %s: %w", link, err)
 	}
-	for deadline := time.Now().Add(probeWait); ; {
+	for deadline := time.Now().Add(waitFor(lost)); ; {
 		n, err := to.Heard(ctx, token)
 		switch over := time.Now().After(deadline); {
 		case err != nil:
@@ -233,7 +244,7 @@ func passes(ctx context.Context, from, to *agent.Client, lost bool, link string)
 
 // connects opens a connection from kbench to the victim's listener.
 func (s *severance) connects(ctx context.Context, lost bool) error {
-	d := net.Dialer{Timeout: probeWait}
+	d := net.Dialer{Timeout: waitFor(lost)}
 	conn, err := d.DialContext(ctx, "tcp", s.listener)
 	if err == nil {
 		_ = conn.Close()
