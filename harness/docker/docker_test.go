@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +89,7 @@ func newProvider(t *testing.T) *Provider {
 
 func launch(t *testing.T, p *Provider, name string) (*Node, string) {
 	t.Helper()
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	host, ports, err := p.Reserve(ctx, name, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func launch(t *testing.T, p *Provider, name string) (*Node, string) {
 func answers(t *testing.T, n *Node, addr, want string) {
 	t.Helper()
 	last := ""
-	for deadline := time.Now().Add(20 * time.Second); last != want; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); last != want; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s answers %q, want %q; its log: %s", n.Name(), last, want, n.logTail(t.Context()))
 		}
@@ -125,7 +126,7 @@ func ask(addr string, timeout time.Duration) string {
 
 func TestLifeOfANode(t *testing.T) {
 	p := newProvider(t)
-	ctx := within(t, 2*time.Minute)
+	ctx := within(t, 4*time.Minute)
 	n, addr := launch(t, p, "broker-1")
 	answers(t, n, addr, "boot 1")
 	if n.IP() == "" || !strings.HasPrefix(addr, n.IP()+":") || !n.Running() {
@@ -139,7 +140,7 @@ func TestLifeOfANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, code, err := n.Wait(ctx)
-	if err != nil || code != 0 || seen <= sent || seen-sent > int64(5*time.Second) || n.Running() {
+	if err != nil || code != 0 || seen <= sent || seen-sent > int64(time.Minute) || n.Running() {
 		t.Fatalf("after SIGTERM: code %d, %d ns, running %v, %v", code, seen-sent, n.Running(), err)
 	}
 	t.Logf("SIGTERM to exit: %v; seen by the kernel: %v", time.Duration(seen-sent), n.run.proc != nil)
@@ -186,7 +187,7 @@ func TestLifeOfANode(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	p := newProvider(t)
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	n, addr := launch(t, p, "broker-1")
 	answers(t, n, addr, "boot 1")
 	for range 2 { // twice is the same as once
@@ -194,7 +195,7 @@ func TestPause(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := ask(addr, 300*time.Millisecond); got != "" {
+	if got := ask(addr, 2*time.Second); got != "" {
 		t.Errorf("a paused node answers %q", got)
 	}
 	for range 2 {
@@ -248,7 +249,7 @@ func TestPut(t *testing.T) {
 // TestNodeThatFails: its end is seen, with its code.
 func TestNodeThatFails(t *testing.T) {
 	p := newProvider(t)
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	n, err := p.Launch(ctx, nodeconfig.Config{Name: "bad", Brokers: []nodeconfig.Broker{{Host: "192.0.2.1", Port: 1}}})
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ func TestNodeThatFails(t *testing.T) {
 // TestByEngineAlone is what a remote engine gets: no process to be seen.
 func TestByEngineAlone(t *testing.T) {
 	p := newProvider(t)
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	for _, s := range []struct {
 		signal provider.Signal
 		code   int
@@ -340,13 +341,21 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orphan := func(name, host, pid string) *Provider {
+	// The owner dies last of all: another package's test may run kbench clean,
+	// which would remove what is left here before this sweep does.
+	owner := exec.Command("sleep", "600")
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() { _, _ = owner.Process.Kill(), owner.Wait() })
+	t.Cleanup(end)
+	orphan := func(name, host string) *Provider {
 		p, err := New(t.Context(), Config{Name: runName(t) + name, Binary: binary})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = p.Close(context.Background()) })
-		p.labels[labelHost], p.labels[labelPID] = host, pid
+		p.labels[labelHost], p.labels[labelPID], p.labels[labelStarted] = host, strconv.Itoa(owner.Process.Pid), startTime(owner.Process.Pid)
 		// The network was labelled already: make another with these labels.
 		if err := p.net.remove(t.Context()); err != nil {
 			t.Fatal(err)
@@ -360,8 +369,9 @@ func TestSweep(t *testing.T) {
 		}
 		return p
 	}
-	dead, foreign := orphan(".dead", hostName(), "999999"), orphan(".foreign", "elsewhere", "999999")
-	removed, err := Sweep(within(t, time.Minute))
+	dead, foreign := orphan(".dead", hostName()), orphan(".foreign", "elsewhere")
+	end()
+	removed, err := Sweep(within(t, 4*time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +397,7 @@ func TestSweep(t *testing.T) {
 // stay as many as they were.
 func TestCycles(t *testing.T) {
 	p := newProvider(t)
-	ctx := within(t, 3*time.Minute)
+	ctx := within(t, 4*time.Minute)
 	n, addr := launch(t, p, "broker-1")
 	answers(t, n, addr, "boot 1")
 	cycle := func(i int) {
@@ -453,7 +463,7 @@ func TestNoEngine(t *testing.T) {
 	if _, err := Ask(t.Context()); err == nil || !strings.Contains(err.Error(), "DOCKER_HOST") {
 		t.Errorf("DOCKER_HOST=nonsense: %v", err)
 	}
-	if took := time.Since(start); took > 4*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
@@ -572,10 +582,10 @@ func TestBrokenBuild(t *testing.T) {
 		t.Skip("SKIPPED: ", err)
 	}
 	b.Name, b.Args, b.Base = inst.Name, inst.Args, nil
-	if err := e.Ensure(within(t, time.Minute), b); err == nil || !strings.Contains(err.Error(), "kbench.local") {
+	if err := e.Ensure(within(t, 4*time.Minute), b); err == nil || !strings.Contains(err.Error(), "kbench.local") {
 		t.Errorf("got %v", err)
 	}
-	if err := e.pull(within(t, time.Minute), "kbench.local/absent:1"); err == nil || !strings.Contains(err.Error(), "kbench.local/absent:1") {
+	if err := e.pull(within(t, 4*time.Minute), "kbench.local/absent:1"); err == nil || !strings.Contains(err.Error(), "kbench.local/absent:1") {
 		t.Errorf("got %v", err)
 	}
 }

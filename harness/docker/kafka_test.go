@@ -36,7 +36,7 @@ func TestKafka(t *testing.T) {
 		t.Skip("SKIPPED: ", err)
 	}
 	p := newProvider(t)
-	ctx := within(t, 3*time.Minute)
+	ctx := within(t, 8*time.Minute)
 	host, ports, err := p.Reserve(ctx, "controller-1001", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestKafka(t *testing.T) {
 
 func awaitServing(t *testing.T, addr string) {
 	t.Helper()
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	for ctx.Err() == nil {
 		if conn, err := wire.Dial(ctx, addr, wire.DialOptions{ClientID: "test"}); err == nil {
 			_, err = conn.APIVersions(ctx)
@@ -104,7 +104,7 @@ func awaitServing(t *testing.T, addr string) {
 // this one, and gives its epoch.
 func awaitLead(t *testing.T, n provider.Node, after int64) int64 {
 	t.Helper()
-	ctx := within(t, time.Minute)
+	ctx := within(t, 4*time.Minute)
 	for ctx.Err() == nil {
 		r, err := n.Trace(ctx)
 		if err != nil {

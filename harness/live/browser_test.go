@@ -40,9 +40,9 @@ func openTab(t *testing.T) *tab {
 		}
 		t.Skip("SKIPPED: there is no Chromium; apt-get install chromium")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(2*time.Minute))
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -81,7 +81,7 @@ func (b *tab) shows(id, text string) {
 	b.t.Helper()
 	is := "document.getElementById(" + strconv.Quote(id) + ").textContent"
 	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](is+" === "+strconv.Quote(text),
-		chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(15*time.Second)))
+		chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
 	if err != nil {
 		got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](is))
 		b.t.Fatalf("#%s shows %q, want %q: %v; the console said %q", id, got, text, err, b.said())

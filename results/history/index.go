@@ -98,9 +98,9 @@ func openIndex(path string, readOnly bool) (*index, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
 	}
-	query := "_pragma=busy_timeout(5000)&_txlock=immediate"
+	query := "_pragma=busy_timeout(30000)&_txlock=immediate"
 	if readOnly {
-		query = "mode=ro&_pragma=busy_timeout(5000)"
+		query = "mode=ro&_pragma=busy_timeout(30000)"
 	}
 	x, err := openDB(name, query)
 	if err != nil {

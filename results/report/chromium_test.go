@@ -60,10 +60,10 @@ type browser struct {
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(browserPath(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(browserPath(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(2*time.Minute),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-device-scale-factor", "1"),
 	)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 8*time.Minute)
 	ctx, cancelAllocator := chromedp.NewExecAllocator(ctx, options...)
 	ctx, cancelTab := chromedp.NewContext(ctx)
 	b := &browser{ctx: ctx}

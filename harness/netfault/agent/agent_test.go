@@ -109,8 +109,8 @@ func set(t *testing.T, c *agent.Client, faults ...netfault.Fault) {
 
 var tokens int
 
-// passes counts how many of n datagrams get from one agent to another, waiting
-// for them as long as they come.
+// passes counts how many of n datagrams get from one agent to another: until all
+// have come, or none has for a second.
 func passes(t *testing.T, from, to *agent.Client, n int) int {
 	t.Helper()
 	tokens++
@@ -118,24 +118,33 @@ func passes(t *testing.T, from, to *agent.Client, n int) int {
 	if err := from.Send(t.Context(), to.Here(), token, n); err != nil {
 		t.Fatal(err)
 	}
-	last := -1
-	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	heard, since := 0, time.Now()
+	for heard < n && time.Since(since) < time.Second {
 		got, err := to.Heard(t.Context(), token)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got == n || got > 0 && got == last {
-			return got
+		if got != heard {
+			heard, since = got, time.Now()
 		}
-		last = got
+		time.Sleep(20 * time.Millisecond)
 	}
-	return last
+	return heard
 }
 
+// connects reports whether a link that should be whole is: on a busy machine it
+// may take its time.
 func connects(t *testing.T, from, to *agent.Client) bool {
 	t.Helper()
-	_, err := from.Reach(t.Context(), to.Here(), 300*time.Millisecond)
+	_, err := from.Reach(t.Context(), to.Here(), 20*time.Second)
 	return err == nil
+}
+
+// severed reports whether a link that should be cut is.
+func severed(t *testing.T, from, to *agent.Client) bool {
+	t.Helper()
+	_, err := from.Reach(t.Context(), to.Here(), 300*time.Millisecond)
+	return err != nil
 }
 
 func TestIsolationBitesAndHeals(t *testing.T) {
@@ -143,8 +152,12 @@ func TestIsolationBitesAndHeals(t *testing.T) {
 	victim, other := c[0], c[1]
 	links := func(want bool) {
 		t.Helper()
+		as := severed
+		if want {
+			as = connects
+		}
 		for _, peer := range c[1:] {
-			if connects(t, victim, peer) != want || connects(t, peer, victim) != want {
+			if !as(t, victim, peer) || !as(t, peer, victim) {
 				t.Fatalf("a link of the victim with %v: want it whole: %v", peer.Here(), want)
 			}
 		}
@@ -205,7 +218,7 @@ func TestLoss(t *testing.T) {
 func TestRate(t *testing.T) {
 	c := startAgents(t, 2)
 	push := func(bytes int64) time.Duration {
-		took, err := c[0].Push(t.Context(), c[1].Here(), bytes, 30*time.Second)
+		took, err := c[0].Push(t.Context(), c[1].Here(), bytes, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,14 +227,13 @@ func TestRate(t *testing.T) {
 	for _, rate := range []uint64{256_000, 8_000_000, 100_000_000} {
 		bytes := agent.Burst(rate) + int64(rate)/8
 		set(t, c[0], netfault.Fault{Kind: netfault.Rate, BitsPerSecond: rate})
-		if took := push(bytes); took < 900*time.Millisecond || took > 4*time.Second {
+		if took := push(bytes); took < 900*time.Millisecond {
 			t.Errorf("%d bytes take %v at %d bit/s", bytes, took, rate)
 		}
+		awaitQuick(t, func() time.Duration { return push(bytes) }, 4*time.Second)
 	}
 	set(t, c[0])
-	if took := push(4 << 20); took > 900*time.Millisecond {
-		t.Errorf("4 MiB take %v after healing", took)
-	}
+	awaitQuick(t, func() time.Duration { return push(4 << 20) }, 900*time.Millisecond)
 }
 
 // TestDelay requires that a delay is there, by netem or by the queue in user
@@ -229,7 +241,7 @@ func TestRate(t *testing.T) {
 func TestDelay(t *testing.T) {
 	c := startAgents(t, 2)
 	reach := func() time.Duration {
-		took, err := c[0].Reach(t.Context(), c[1].Here(), 5*time.Second)
+		took, err := c[0].Reach(t.Context(), c[1].Here(), 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,15 +273,15 @@ func TestDelay(t *testing.T) {
 }
 
 // awaitQuick tries again where a busy machine was slow.
-func awaitQuick(t *testing.T, reach func() time.Duration, below time.Duration) {
+func awaitQuick(t *testing.T, try func() time.Duration, below time.Duration) {
 	t.Helper()
 	var took time.Duration
 	for range 20 {
-		if took = reach(); took < below {
+		if took = try(); took < below {
 			return
 		}
 	}
-	t.Errorf("connecting takes %v after healing", took)
+	t.Errorf("it takes %v, want less than %v", took, below)
 }
 
 func TestWrongFaultsChangeNothing(t *testing.T) {
@@ -278,7 +290,7 @@ func TestWrongFaultsChangeNothing(t *testing.T) {
 	if err := c[0].Set(t.Context(), []netfault.Fault{{Kind: "fire"}}); err == nil || !strings.Contains(err.Error(), "fire") {
 		t.Fatalf("got %v", err)
 	}
-	if connects(t, c[0], c[1]) {
+	if !severed(t, c[0], c[1]) {
 		t.Error("a refused request healed what was there")
 	}
 }
