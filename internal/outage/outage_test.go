@@ -80,10 +80,13 @@ func (c *cluster) play(f *flow, o *outage, requests int, after bool, lasts time.
 	if f.prepare != nil {
 		f.prepare(c)
 	}
-	v := &victims{controller: c.active(), other: c.bystander()}
-	if v.controller == nil || v.other == nil {
-		c.t.Fatalf("%s: no controller to begin with", f.name)
-	}
+	var v *victims
+	c.eventually(patience, f.name+": there is a controller to begin with", func() string {
+		if v = (&victims{controller: c.active(), other: c.bystander()}); v.controller == nil || v.other == nil {
+			return "there is none"
+		}
+		return ""
+	})
 	c.trip.arm(requests, after, func() { o.begin(c, v) })
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()

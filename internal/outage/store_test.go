@@ -2,6 +2,7 @@ package outage
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/zkhistory"
 	"kbench/internal/zkserver"
 )
@@ -34,7 +36,7 @@ type embedded struct {
 }
 
 func startEmbedded(t testing.TB) *embedded {
-	e := &embedded{t: t, dir: t.TempDir(), at: "127.0.0.1:0"}
+	e := &embedded{t: t, dir: t.TempDir(), at: fmt.Sprintf("127.0.0.1:%d", heldtest.Port(t))}
 	e.start()
 	t.Cleanup(e.stop)
 	return e
@@ -51,7 +53,7 @@ func (e *embedded) start() {
 		e.t.Errorf("the store does not start again: %v", err)
 		return
 	}
-	e.srv, e.at, e.ends = srv, srv.Addr().String(), make(chan error, 1)
+	e.srv, e.ends = srv, make(chan error, 1)
 	go func() { e.ends <- srv.Serve() }()
 }
 

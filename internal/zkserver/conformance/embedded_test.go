@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/zkserver"
 	"kbench/internal/zkserver/conformance"
 )
 
-const tick = 100 * time.Millisecond
+const tick = 250 * time.Millisecond
 
 // TestMain lets the test binary be the server, as a process that can be killed.
 func TestMain(m *testing.M) {
@@ -57,7 +58,7 @@ func (e *embedded) start(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	listen := e.addr
 	if listen == "" {
-		listen = "127.0.0.1:0"
+		listen = fmt.Sprintf("127.0.0.1:%d", heldtest.Port(t))
 	}
 	cmd.Env = append(os.Environ(), "KBENCH_TEST_ZKSERVER_DIR="+e.dir, "KBENCH_TEST_ZKSERVER_LISTEN="+listen)
 	log, err := os.OpenFile(e.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

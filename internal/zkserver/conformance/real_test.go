@@ -22,7 +22,7 @@ func TestReal(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	const tick = 200 * time.Millisecond
+	const tick = 400 * time.Millisecond
 	e, err := zookeeper.Start(ctx, zookeeper.Config{Installation: inst, Dir: t.TempDir(), TickTime: tick})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func restartSessions(t *testing.T, s Store) {
 	if m := again.Do(t, proto.OpExists, PathWatch(r+"/closed", false)); m.Code != proto.NoNode {
 		t.Errorf("ephemeral of a closed session: %v", m.Code)
 	}
-	eventually(t, 6*s.Tick+5*time.Second, "the session that stays away expires", func() bool {
+	eventually(t, 6*s.Tick+30*time.Second, "the session that stays away expires", func() bool {
 		return again.Do(t, proto.OpExists, PathWatch(r+"/lost", false)).Code == proto.NoNode
 	})
 	if _, ok := closed.Reattach(t, s.addr(), closed.Password); ok {

@@ -83,7 +83,7 @@ func expiry(t *testing.T, s Store) {
 	case <-time.After(ioDeadline):
 		t.Fatal("the ephemeral of a silent session is still there")
 	}
-	const slack = 500 * time.Millisecond // of a loaded machine
+	const slack = 5 * time.Second // of a loaded machine
 	if took := time.Since(start); took < 4*s.Tick || took > 6*s.Tick+slack {
 		t.Errorf("expired after %v, time-out %v", took, 4*s.Tick)
 	}
