@@ -154,7 +154,7 @@ func TestInvalidTrials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newFakeCluster(t, nodeconfig.ModeKRaft, 3, 30)
 			tc.plant(c)
-			p := Params{How: tc.how, Trials: 1, TrialTimeout: 300 * time.Millisecond}
+			p := Params{How: tc.how, Trials: 1, TrialTimeout: time.Second}
 			if tc.kind == "propagation" {
 				p.Trials = 0
 			}

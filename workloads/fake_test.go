@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
+	"kbench/internal/heldport/heldtest"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -104,7 +105,7 @@ func newFakeCluster(t *testing.T, mode nodeconfig.Mode, brokers, partitions int)
 		c.nodes = append(c.nodes, &fakeNode{Node: Node{ID: kafka.BrokerID(id)}})
 	}
 	for _, n := range c.nodes {
-		c.listen(n, "127.0.0.1:0")
+		c.listen(n, fmt.Sprintf("127.0.0.1:%d", heldtest.Port(t)))
 	}
 	c.controller = []since[kafka.BrokerID]{{0, 1001}}
 	for i := 0; partitions > 0; i++ {
