@@ -227,7 +227,7 @@ func TestDeadBrokerIsFenced(t *testing.T) {
 }
 
 func TestShutdownHandsOverAndIsTraced(t *testing.T) {
-	cl := newCluster(t, 3, func(c *Config) { c.Raft.FetchTimeout = 3 * patience })
+	cl := newCluster(t, 3, nil)
 	old := cl.active(-1)
 	epoch := old.c.View().Epoch
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

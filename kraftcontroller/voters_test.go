@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -17,7 +18,8 @@ import (
 // The quorum's own records take offsets in the midst of an epoch: the
 // controller decides around them and keeps its epoch.
 func TestVotersChangeUnderAnActiveController(t *testing.T) {
-	cl := newCluster(t, 3, hasty) // voters tell their directories after three fetch timeouts
+	// Voters tell their directories after three fetch timeouts.
+	cl := newCluster(t, 3, func(c *Config) { c.Raft.FetchTimeout, c.Raft.RequestTimeout = 4*time.Second, 4*time.Second })
 	for id := range kafka.BrokerID(3) {
 		cl.broker(id)
 	}
@@ -25,8 +27,12 @@ func TestVotersChangeUnderAnActiveController(t *testing.T) {
 	if code := cl.createTopic("before", 3, 1); code != kafka.None {
 		t.Fatal(code)
 	}
-	epoch := n.c.View().Epoch
-	await(t, "kraft.version 1", func() bool { return n.c.client.UpgradeKRaftVersion(t.Context(), epoch, 1, false) == nil })
+	var epoch kafka.LeaderEpoch
+	await(t, "kraft.version 1", func() bool {
+		n = cl.active(-1)
+		epoch = n.c.View().Epoch
+		return n.c.client.UpgradeKRaftVersion(t.Context(), epoch, 1, false) == nil
+	})
 	for i := range 5 {
 		if code := cl.createTopic(fmt.Sprintf("between-%d", i), 3, 1); code != kafka.None {
 			t.Fatal(code)

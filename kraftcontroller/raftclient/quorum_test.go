@@ -358,14 +358,29 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	}
 }
 
+// A leader that shuts down hands over, so that nobody waits for a fetch timeout. It
+// gives up after five seconds, which a busy machine may use up: of three times one
+// must be quick.
 func TestShutdownHandsOver(t *testing.T) {
-	q := newQuorum(t, 3, func(c *Config) {
-		// A successor that waits for a timeout would come too late.
-		c.FetchTimeout, c.ElectionTimeout, c.RequestTimeout = 3*patience, time.Second, 5*time.Second
-	})
+	const fetchTimeout = 20 * time.Second
+	for range 3 {
+		took := handOver(t, fetchTimeout)
+		if took < fetchTimeout/2 {
+			return
+		}
+		t.Logf("it took %v", took)
+	}
+	t.Errorf("three successors have waited for a fetch timeout of %v", fetchTimeout)
+}
+
+// handOver gives how long it takes from a leader's shutdown to the next leader.
+func handOver(t *testing.T, fetchTimeout time.Duration) time.Duration {
+	t.Helper()
+	q := newQuorum(t, 3, func(c *Config) { c.FetchTimeout, c.RequestTimeout = fetchTimeout, 5*time.Second })
 	lead, at := q.leader()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	start := time.Now()
 	if err := lead.client.Shutdown(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -374,6 +389,7 @@ func TestShutdownHandsOver(t *testing.T) {
 	if next.Epoch <= at.Epoch {
 		t.Fatalf("%+v after %+v", next, at)
 	}
+	return time.Since(start)
 }
 
 func TestSnapshotBringsAnOldNodeUp(t *testing.T) {
@@ -446,7 +462,15 @@ func TestObserverInMemoryKeepsLittle(t *testing.T) {
 		want = append(want, big)
 	}
 	q.awaitAll(want)
-	await(t, "what was delivered to be dropped", func() bool { return obs.client.log.SizeBytes() < 2<<20 })
+	await(t, "what was delivered to be dropped", func() bool {
+		if obs.client.log.SizeBytes() < 2<<20 {
+			return true
+		}
+		// An observer that was late has all in its last segment, which stays until
+		// there is another.
+		_ = lead.write(at.Epoch, big)
+		return false
+	})
 }
 
 func TestVoterNeedsADirectory(t *testing.T) {
