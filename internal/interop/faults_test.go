@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"kbench/harness/provider"
@@ -97,6 +98,7 @@ func (r *rig) storyControllerKilled(t *testing.T) {
 // ours wrote; then a candidate of kbench takes over from it.
 func (r *rig) storyRealController(t *testing.T) {
 	done := r.faults.begin("both candidates of kbench stop")
+	gone := r.faults.beginOnly("they are away", connectionTo(candidates...))
 	for _, id := range candidates {
 		r.signal(t, id, provider.Term)
 	}
@@ -112,6 +114,7 @@ func (r *rig) storyRealController(t *testing.T) {
 	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "after-failover")
 	r.awaitAbsent(t, realBrokers, "after-failover")
 	r.restart(t, candidates...)
+	gone()
 	r.awaitTopic(t, candidates, "by-real", 3, replicated(realBrokers...))
 
 	done = r.faults.begin("the real controller is deposed")
@@ -130,6 +133,17 @@ func (r *rig) storyRealController(t *testing.T) {
 	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "by-real")
 	r.awaitAbsent(t, all, "by-real")
 	r.consume(t, orders, r.held)
+}
+
+// connectionTo are the lines that tell of a connection to a broker that is away. A
+// channel to the controller knows the last one until it has something to send.
+func connectionTo(gone ...broker) *regexp.Regexp {
+	var ids []string
+	for _, id := range gone {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	node := "(" + strings.Join(ids, "|") + ")"
+	return regexp.MustCompile(`Node ` + node + ` disconnected\.$|Connection to node ` + node + ` \(.*\) could not be established`)
 }
 
 // awaitLog waits for a line in the log of a real broker.

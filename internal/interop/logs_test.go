@@ -169,6 +169,7 @@ func TestLogsAreJudged(t *testing.T) {
 	f := &faults{spans: []span{
 		{what: "one second", from: at, to: at.Add(time.Second)},
 		{what: "growth", only: growth, from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
+		{what: "away", only: connectionTo(1001, 1002), from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
 	}}
 	for _, c := range []struct {
 		real bool
@@ -192,6 +193,10 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:04:07.000Z WARN ReplicaFetcherThread no error", false},
 		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Expected partition grown-4 with topic id 32eQhT3CQm6gE_uWXTiGcA to exist, but it was missing. Creating...", false},
 		{true, "2026-01-02T03:05:05.000Z ERROR logger [Broker id=1] Another", true},
+		{true, "2026-01-02T03:05:05.000Z INFO NetworkClient [NodeToControllerChannelManager id=2 name=alter-partition] Node 1002 disconnected.", false},
+		{true, "2026-01-02T03:05:05.000Z WARN NetworkClient [x] Connection to node 1002 (/127.0.0.1:9) could not be established. Node may not be available.", false},
+		{true, "2026-01-02T03:05:05.000Z INFO NetworkClient [x] Node 1003 disconnected.", true},
+		{true, "2026-01-02T03:05:05.000Z INFO NetworkClient [x] Node 10021 disconnected.", true},
 		{true, tooEarly + "\norg.apache.kafka.common.errors.NotControllerException: The active controller appears to be node 2001.", false},
 		{true, tooEarly + "\norg.apache.kafka.common.errors.UnknownServerException", true},
 		{true, "2026-01-02T03:04:07.000Z ERROR EventPerformanceMonitor [QuorumController id=2001] Exceptionally slow controller event writeNoOpRecord(1651304131) took 8901 ms.", false},
