@@ -145,7 +145,7 @@ func (c *cluster) start(id kafka.BrokerID, candidate bool, tune ...func(*Config)
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		cfg := Config{ID: id, Servers: []string{c.addr}, SessionTimeout: lasting, NoRebalance: true, Seed: 1, Trace: w, DialZooKeeper: b.cable.dial}
+		cfg := Config{ID: id, Servers: []string{c.addr}, SessionTimeout: lasting, NoRebalance: true, Trace: w, DialZooKeeper: b.cable.dial}
 		for _, f := range tune {
 			f(&cfg)
 		}

@@ -70,7 +70,6 @@ type Config struct {
 	RebalanceInterval time.Duration // leader.imbalance.check.interval.seconds, 300 s
 	ImbalancePercent  int           // leader.imbalance.per.broker.percentage, 10
 
-	Seed   uint64        // of placement and topic ids; 0 draws one
 	Trace  *trace.Writer // nil writes none
 	Logger *slog.Logger  // nil discards
 

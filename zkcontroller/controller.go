@@ -49,9 +49,6 @@ func New(cfg Config) (*Controller, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	if cfg.Seed == 0 {
-		cfg.Seed = rand.Uint64()
-	}
 	limit := cfg.MaxRequestBytes
 	if limit == 0 {
 		limit = zk.DefaultMaxRequestBytes
@@ -62,7 +59,7 @@ func New(cfg Config) (*Controller, error) {
 		DefaultPartitions: cfg.DefaultPartitions, DefaultReplication: cfg.DefaultReplication,
 		UncleanElection: cfg.UncleanElection, NoDeletion: cfg.NoDeletion, PerPartition: cfg.PerPartition, OneByOne: cfg.PerPartition && cfg.MaxInFlight == 1,
 		ImbalancePercent: cfg.ImbalancePercent, Protocol: cfg.Protocol, HeldStates: cfg.StatesPerMulti > 1, NoBrokerEpochs: cfg.NoBrokerEpochs, FullMetadata: cfg.FullMetadata,
-		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.ID))),
+		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	})
 	if cfg.StateChangeLog != "" {
 		var err error

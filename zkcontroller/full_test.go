@@ -85,7 +85,7 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 	}
 	n := &fullNode{addr: eps[0].Addr(), ended: make(chan struct{})}
 	cfg := Config{
-		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: lasting, NoRebalance: true, Seed: 1, Protocol: f.protocol,
+		ID: id, Servers: []string{f.cluster.addr}, SessionTimeout: lasting, NoRebalance: true, Protocol: f.protocol,
 		Logger: fullLog(), RetryBackoff: 20 * time.Millisecond,
 	}
 	control := ""

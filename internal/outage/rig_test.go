@@ -87,7 +87,7 @@ func (c *cluster) boot(id kafka.BrokerID) {
 	ep := kafka.Endpoint{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}
 	log := testLog().With("node", int32(id))
 	n.controller, err = zkcontroller.New(zkcontroller.Config{
-		ID: id, Servers: []string{c.store.addr()}, SessionTimeout: c.session, NoRebalance: true, Seed: uint64(id),
+		ID: id, Servers: []string{c.store.addr()}, SessionTimeout: c.session, NoRebalance: true,
 		RetryBackoff: 20 * time.Millisecond, Logger: log, DialZooKeeper: n.line.dial,
 	})
 	if err != nil {
