@@ -31,6 +31,7 @@ const (
 // rig is a cluster of brokers and one dedicated controller in this process.
 type rig struct {
 	controller *zkcontroller.Controller
+	tap        *tap    // of the controller's session
 	nodes      []*node // the candidate's first
 }
 
@@ -45,7 +46,7 @@ type node struct {
 
 func newRig(b *testing.B, store string) *rig {
 	b.Helper()
-	r := &rig{}
+	r := &rig{tap: &tap{}}
 	r.add(b, store, candidate)
 	for id := range kafka.BrokerID(brokers) {
 		r.add(b, store, id+1)
@@ -80,7 +81,7 @@ func (r *rig) add(b *testing.B, store string, id kafka.BrokerID) {
 	cfg := broker.Config{ID: id, Endpoints: []kafka.Endpoint{{Listener: listener, Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}}}
 	if id == candidate {
 		r.controller, err = zkcontroller.New(zkcontroller.Config{
-			ID: id, Servers: []string{store}, Dedicated: []kafka.BrokerID{candidate}, SessionTimeout: session, MaxInFlight: inFlight, Listener: listener, NoRebalance: true,
+			ID: id, Servers: []string{store}, Dedicated: []kafka.BrokerID{candidate}, SessionTimeout: session, MaxInFlight: inFlight, Listener: listener, NoRebalance: true, DialZooKeeper: r.tap.dial,
 		})
 		if err != nil {
 			b.Fatal(err)
