@@ -26,7 +26,8 @@ import (
 //   - K10, K11: at an offset all brokers, and all controllers, hold the same
 //     metadata, and none above what is committed.
 //   - K12: no batch is larger than allowed, and every record replays.
-//   - K14: a broker that heartbeats is not fenced, one that is silent is.
+//   - K14: a broker that heartbeats, or waits for the answer to one, is not
+//     fenced; one that is silent is.
 //   - K15: what was acknowledged is committed.
 //
 // C5 and C12, of requests and events that come too late, break one of these
@@ -40,6 +41,7 @@ type ledger struct {
 	states     map[stateKey]*metadata.Partition
 	registered map[registration]bool
 	shutdowns  map[registration]shutdown
+	fenced     map[registration]bool         // as the controller saw it when it last sent a heartbeat
 	reported   map[registration]kafka.Offset // the highest offset that a broker said it has
 	blocks     map[int64]bool                // first producer ids given
 }
@@ -66,7 +68,7 @@ func newLedger() *ledger {
 	return &ledger{
 		digests: map[kafka.Offset]uint64{}, last: metadata.Empty(),
 		rules: checker.NewMetadata(), states: map[stateKey]*metadata.Partition{}, registered: map[registration]bool{},
-		shutdowns: map[registration]shutdown{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{},
+		shutdowns: map[registration]shutdown{}, fenced: map[registration]bool{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{},
 	}
 }
 
@@ -184,6 +186,7 @@ func (j *judge) arrives(c *controller, in machine.Input) kafka.BrokerID {
 		if b, ok := c.m.Working().Broker(key.broker); ok && b.Epoch == key.epoch {
 			c.heard[key.broker] = c.n.clock()
 			c.reports[key.broker] = kafka.Offset(r.CurrentMetadataOffset)
+			j.ledger.fenced[key] = b.Fenced
 			if r.WantShutdown && len(r.OfflineLogDirs) == 0 && c.mayLeave(b) {
 				return b.ID
 			}
@@ -224,8 +227,12 @@ func (j *judge) decided(c *controller, in machine.Input, fx machine.Effects, lea
 		case machine.BrokerFenced:
 			j.w.cov.Fenced++
 			at, ok := c.heard[e.Broker]
-			if _, tick := in.(machine.Tick); tick && ok && c.n.clock()-at < j.w.p.session {
+			_, tick := in.(machine.Tick)
+			if tick && ok && c.n.clock()-at < j.w.p.session {
 				j.fail("K14", c.n.id, "broker %d is fenced %v after a heartbeat, its session is %v", e.Broker, c.n.clock()-at, j.w.p.session)
+			}
+			if b, ok := c.m.Working().Broker(e.Broker); tick && ok && c.owes(b) {
+				j.fail("K14", c.n.id, "broker %d is fenced while it waits for an answer", e.Broker)
 			}
 		case machine.ShutdownBegun:
 			if b, ok := c.m.Working().Broker(e.Broker); ok {
@@ -243,8 +250,14 @@ func (j *judge) answers(c *controller, body kmsg.Request, resp kmsg.Response) {
 	lost := func(format string, a ...any) { j.fail("K15", c.n.id, format, a...) }
 	switch r := resp.(type) {
 	case *kmsg.BrokerHeartbeatResponse:
+		req := body.(*kmsg.BrokerHeartbeatRequest)
+		if b, ok := c.m.Working().Broker(kafka.BrokerID(req.BrokerID)); ok && int64(b.Epoch) == req.BrokerEpoch {
+			if _, ok := c.heard[b.ID]; ok {
+				c.heard[b.ID] = c.n.clock() // its next comes after this answer
+			}
+		}
 		if r.ErrorCode == 0 && r.ShouldShutdown {
-			j.grants(c, body.(*kmsg.BrokerHeartbeatRequest))
+			j.grants(c, req)
 		}
 	case *kmsg.BrokerRegistrationResponse:
 		key := registration{kafka.BrokerID(body.(*kmsg.BrokerRegistrationRequest).BrokerID), kafka.BrokerEpoch(r.BrokerEpoch)}
@@ -318,8 +331,8 @@ func (j *judge) grants(c *controller, r *kmsg.BrokerHeartbeatRequest) {
 		return
 	}
 	s, ok := l.shutdowns[key]
-	if !ok || r.WantFence {
-		return // it led nothing, or was fenced
+	if !ok || r.WantFence || l.fenced[key] {
+		return // it led nothing, or was fenced when it asked
 	}
 	for _, o := range s.active {
 		if now, ok := image.Broker(o.broker); ok && now.Active() && now.Epoch == o.epoch && l.reported[o] < s.at {
@@ -337,10 +350,20 @@ func (j *judge) overdue(c *controller) {
 		return
 	}
 	for b := range c.m.Working().Brokers() {
-		if at, ok := c.heard[b.ID]; ok && !b.Fenced && c.n.clock()-at > j.w.p.session+time.Millisecond {
+		if at, ok := c.heard[b.ID]; ok && !b.Fenced && c.n.clock()-at > j.w.p.session+time.Millisecond && !c.owes(b) {
 			j.fail("K14", c.n.id, "broker %d is not fenced %v after its last heartbeat, its session is %v", b.ID, c.n.clock()-at, j.w.p.session)
 		}
 	}
+}
+
+// owes reports whether a heartbeat of b waits for its answer.
+func (c *controller) owes(b *metadata.Broker) bool {
+	for _, a := range c.askers {
+		if r, ok := a.body.(*kmsg.BrokerHeartbeatRequest); ok && kafka.BrokerID(r.BrokerID) == b.ID && kafka.BrokerEpoch(r.BrokerEpoch) == b.Epoch {
+			return true
+		}
+	}
+	return false
 }
 
 // unsettled says what a healed world has not come to yet, and which invariant

@@ -160,7 +160,7 @@ var plantedBugs = []plant.Bug{
 	},
 	{
 		Name:       "shutdown-offset-moves-with-each-heartbeat",
-		Edits:      []plant.Edit{{"machine/heartbeat.go", "if next == controlledShutdown && next != current {", "if next == controlledShutdown {"}},
+		Edits:      []plant.Edit{{"machine/heartbeat.go", "if next == controlledShutdown && d.records != nil {", "if next == controlledShutdown {"}},
 		Invariants: []string{"C11"},
 		Args:       []string{withMetadata},
 	},

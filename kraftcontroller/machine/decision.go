@@ -86,6 +86,7 @@ func (m *Machine) carryOut(r Request, d decision) (kafka.Offset, error) {
 		m.release(parked{request: r, decision: d})
 	} else {
 		m.purgatory.park(m.log.head().last, r, d)
+		m.heartbeatWaits(r)
 	}
 	return m.log.head().last, nil
 }

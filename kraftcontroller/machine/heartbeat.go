@@ -57,9 +57,9 @@ func (m *Machine) heartbeat(r Request, req *kmsg.BrokerHeartbeatRequest) error {
 	}
 	b, _ = m.image().Broker(b.ID)
 	current := controlOf(b)
-	if s := m.sessions.brokers[b.ID]; current == controlledShutdown && s.shutdownOffset == kafka.NoOffset {
-		// The shutdown began under another controller.
-		s.shutdownOffset = m.log.head().last
+	inherited := current == controlledShutdown && m.sessions.brokers[b.ID].shutdownOffset == kafka.NoOffset
+	if inherited { // it began under another controller
+		m.sessions.brokers[b.ID].shutdownOffset = m.log.head().last
 	}
 	next := m.nextControl(b, current, req)
 	m.sessions.touch(b.ID, m.now, kafka.Offset(req.CurrentMetadataOffset))
@@ -68,17 +68,54 @@ func (m *Machine) heartbeat(r Request, req *kmsg.BrokerHeartbeatRequest) error {
 	resp.IsFenced = next == fenced || next == shutdownNow
 	resp.ShouldShutdown = next == shutdownNow
 	d := decision{response: resp}
-	if next != current {
+	switch {
+	case next != current:
 		d.records = m.controlRecords(b, current, next)
+	case inherited && m.image().LeaderCount(b.ID) > 0:
+		// That controller did not live to move all that the broker leads.
+		d.records = m.walk(gone(b.ID))
+	default:
+		// What it is told is stable already. To wait for what was appended for
+		// others would keep it silent for that long.
+		d.immediate = m.log.stable(b)
 	}
 	if next == shutdownNow {
 		d.whenStable = []Event{{ShutdownGranted, b.ID}}
 	}
 	last, err := m.carryOut(r, d)
-	if next == controlledShutdown && next != current {
+	if next == controlledShutdown && d.records != nil {
 		m.sessions.brokers[b.ID].shutdownOffset = last
 	}
 	return err
+}
+
+// heartbeatWaits notes that a heartbeat waits for its answer, where r is one.
+func (m *Machine) heartbeatWaits(r Request) {
+	if s := m.sender(r); s != nil {
+		s.owed++
+	}
+}
+
+// heartbeatAnswered notes that it has it: the broker's session begins anew.
+func (m *Machine) heartbeatAnswered(r Request) {
+	if s := m.sender(r); s != nil {
+		s.owed--
+		s.lastContact = m.now
+		m.sessions.due = min(m.sessions.due, m.now+m.sessions.timeout)
+	}
+}
+
+// sender gives the session of a broker that sent a heartbeat, nil where r is
+// none or its broker has registered anew.
+func (m *Machine) sender(r Request) *session {
+	req, ok := r.Body.(*kmsg.BrokerHeartbeatRequest)
+	if !ok {
+		return nil
+	}
+	if b, ok := m.image().Broker(kafka.BrokerID(req.BrokerID)); !ok || int64(b.Epoch) != req.BrokerEpoch {
+		return nil
+	}
+	return m.sessions.brokers[kafka.BrokerID(req.BrokerID)]
 }
 
 func (m *Machine) nextControl(b *metadata.Broker, current control, req *kmsg.BrokerHeartbeatRequest) control {

@@ -108,6 +108,7 @@ func (m *Machine) committed(in Committed) error {
 		}
 		for _, p := range m.purgatory.release(last) {
 			m.release(p)
+			m.heartbeatAnswered(p.request)
 		}
 		return nil
 	}

@@ -21,6 +21,9 @@ type sessions struct {
 // session is what is known of one registered broker.
 type session struct {
 	lastContact time.Duration
+	// owed counts its heartbeats that wait for an answer. A broker sends none
+	// before it has that of the last, so that its silence means nothing until then.
+	owed int
 	// seen is the metadata offset of its last heartbeat, NoOffset before one.
 	seen kafka.Offset
 	// shutdownOffset is the offset that all active brokers must have seen
@@ -54,10 +57,10 @@ func (s *sessions) touch(id kafka.BrokerID, now time.Duration, seen kafka.Offset
 }
 
 // valid reports whether a broker is unfenced and was heard of within the
-// timeout.
+// timeout, or waits for an answer.
 func (s *sessions) valid(b *metadata.Broker, now time.Duration) bool {
 	known, ok := s.brokers[b.ID]
-	return ok && !b.Fenced && now < known.lastContact+s.timeout
+	return ok && !b.Fenced && (known.owed > 0 || now < known.lastContact+s.timeout)
 }
 
 // stalest gives the unfenced broker whose session ended first, if one ended,
@@ -69,7 +72,7 @@ func (s *sessions) stalest(image *metadata.Image, now time.Duration) (kafka.Brok
 	}
 	found, oldest := kafka.NoLeader, time.Duration(math.MaxInt64)
 	for b := range image.Brokers() {
-		if known := s.brokers[b.ID]; !b.Fenced && known != nil && known.lastContact < oldest {
+		if known := s.brokers[b.ID]; !b.Fenced && known != nil && known.owed == 0 && known.lastContact < oldest {
 			found, oldest = b.ID, known.lastContact
 		}
 	}

@@ -166,3 +166,9 @@ func (s *state) revert() {
 func (s *state) seen(b *metadata.Broker) kafka.Offset {
 	return max(s.registered[b.ID], kafka.Offset(b.Epoch))
 }
+
+// stable reports whether nothing that may still be undone has changed b.
+func (s *state) stable(b *metadata.Broker) bool {
+	committed, ok := s.committed.visible().Broker(b.ID)
+	return ok && committed == b
+}
