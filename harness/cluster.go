@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -54,7 +55,10 @@ type node struct {
 	kafka  bool // runs real Kafka
 	proc   provider.Node
 
-	voterAddr string // of the controller listener, where it is not addr
+	// A broker that is a voter too: the voter's id, which may be another, and
+	// the address of its listener. Otherwise zero.
+	voter     kafka.BrokerID
+	voterAddr string
 }
 
 var errUnknownNode = errors.New("no such node in the cluster")
@@ -151,11 +155,14 @@ func newNode(id kafka.BrokerID, m member, i int, proc provider.Node) *node {
 	b := m.cfg.Brokers[i]
 	n.addr = kafka.Endpoint{Host: b.Host, Port: b.Port}.Addr()
 	n.racer = b.Candidate
-	if m.cfg.Quorum.NodeID == id { // a broker that is a voter too
-		n.racer, n.voterAddr = true, m.cfg.Quorum.AddrOf(id)
+	if voter := m.cfg.Quorum.NodeID; voter != 0 {
+		n.racer, n.voter, n.voterAddr = true, voter, m.cfg.Quorum.AddrOf(voter)
 	}
 	return n
 }
+
+// controllerID is the id by which the quorum knows the node.
+func (n *node) controllerID() kafka.BrokerID { return cmp.Or(n.voter, n.id) }
 
 // tls is that of kbench's own clients, nil for none.
 func (c *cluster) tls() *tls.Config {

@@ -91,6 +91,18 @@ func unlessPushed(pulled func(spec.Cell, string) string, pushed func(spec.Config
 	}
 }
 
+// voters says how many vote, and where they run.
+func voters(c spec.Config) string {
+	switch n := min(c.Cluster.Brokers, maxColocatedVoters); {
+	case c.Cluster.Controllers != spec.Colocated:
+		return fmt.Sprintf("%d voters", c.Cluster.Controllers)
+	case n < c.Cluster.Brokers:
+		return fmt.Sprintf("%d voters, in the processes of brokers 1 to %d of %d", n, n, c.Cluster.Brokers)
+	default:
+		return fmt.Sprintf("%d voters, one in the process of each broker", n)
+	}
+}
+
 func words(s string) func(spec.Config) string { return func(spec.Config) string { return s } }
 
 // writesInFlight says how a controller writes. Kafka's has one partition state
@@ -121,9 +133,9 @@ var contrastRows = []contrastRow{
 			}
 			return fmt.Sprintf("%d dedicated candidates without replicas, which receive UpdateMetadata too", c.Cluster.Controllers)
 		},
-		func(c spec.Config) string { return fmt.Sprintf("%d voters", c.Cluster.Controllers) },
+		voters,
 	), func(c spec.Config) string {
-		return fmt.Sprintf("%d voters, whose leader pushes the log (go.etcd.io/raft)", c.Cluster.Controllers)
+		return voters(c) + "; their leader pushes the log (go.etcd.io/raft)"
 	})},
 	{"how brokers learn", byTarget(
 		words("the controller pushes LeaderAndIsr and UpdateMetadata, one request at a time per broker"),

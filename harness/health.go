@@ -151,9 +151,10 @@ func (c *cluster) activeInQuorum(ctx context.Context) (workloads.Node, error) {
 	return c.liveController(leader)
 }
 
+// liveController finds a controller by the id that it has as one.
 func (c *cluster) liveController(id kafka.BrokerID) (workloads.Node, error) {
 	for _, n := range c.Controllers() {
-		if n.ID == id && n.Live {
+		if found, err := c.find(n.ID); err == nil && found.controllerID() == id && n.Live {
 			return n, nil
 		}
 	}

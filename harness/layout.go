@@ -10,7 +10,10 @@ import (
 	"kbench/kafka"
 )
 
-// firstControllerID is well above any broker's id, on both sides.
+// firstControllerID is well above any broker's id, on both sides. Voters that
+// are colocated with brokers count from it too: a broker of kbench fetches the
+// metadata log by its own id beside the voter in its process, so they differ.
+// Real Kafka fetches it once, and has one id for both.
 const firstControllerID kafka.BrokerID = 1001
 
 // maxColocatedVoters bounds the quorum of brokers that are voters too
@@ -40,8 +43,8 @@ type member struct {
 }
 
 // layout names and numbers the nodes of s and reserves their addresses.
-// Brokers have ids from 1, controllers from 1001; every broker that a fault
-// may stop has a process of its own unless perNode says otherwise.
+// Brokers have ids from 1, controllers from 1001, colocated or not; every broker
+// that a fault may stop has a process of its own unless perNode says otherwise.
 func layout(ctx context.Context, s shape, p provider.Provider, store []string) ([]member, error) {
 	brokers, err := layBrokers(ctx, s, p)
 	if err != nil {
@@ -84,7 +87,7 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 			name = fmt.Sprintf("brokers-%d-%d", first, first+n-1)
 		}
 		voter := s.mode == nodeconfig.ModeKRaft && s.colocated && first <= maxColocatedVoters
-		if voter && s.perNode > 1 {
+		if voter && s.perNode > 1 { // the spec was judged
 			return nil, fmt.Errorf("controllers: colocated needs brokersPerNode: 1 on kraft, not %d", s.perNode)
 		}
 		want := n
@@ -97,7 +100,7 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 		}
 		m := member{worker: true, cfg: nodeconfig.Config{Name: name, Role: nodeconfig.RoleBroker}}
 		if voter {
-			id := kafka.BrokerID(first)
+			id := s.voterID(kafka.BrokerID(first))
 			m.cfg.Quorum = nodeconfig.Quorum{NodeID: id, Voters: []nodeconfig.Voter{{ID: id, Host: host, Port: ports[n]}}}
 		}
 		for i, port := range ports[:n] {
@@ -110,6 +113,14 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// voterID is the id of the voter in a broker's process.
+func (s shape) voterID(broker kafka.BrokerID) kafka.BrokerID {
+	if s.kafka != nil {
+		return broker
+	}
+	return firstControllerID + broker - 1
 }
 
 func layControllers(ctx context.Context, s shape, p provider.Provider) ([]member, error) {

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,17 +139,72 @@ func TestColocatedVoters(t *testing.T) {
 	}
 	for _, m := range members {
 		m.cfg.DataDir = "d"
-		if err := m.cfg.Check(); err != nil || len(m.cfg.Quorum.Voters) != 3 || m.cfg.Quorum.NodeID != m.ids[0] {
+		voter := 1000 + m.ids[0] // not the broker's: both fetch the log
+		if err := m.cfg.Check(); err != nil || len(m.cfg.Quorum.Voters) != 3 || m.cfg.Quorum.NodeID != voter {
 			t.Errorf("%s: quorum %+v, %v", m.cfg.Name, m.cfg.Quorum, err)
 		}
 		n := newNode(m.ids[0], m, 0, nil)
-		if !n.racer || n.voterAddr == "" || n.voterAddr == n.addr {
-			t.Errorf("%s: racer %t, voter %q, broker %q", m.cfg.Name, n.racer, n.voterAddr, n.addr)
+		if !n.racer || n.controllerID() != voter || n.voterAddr != m.cfg.Quorum.AddrOf(voter) || n.voterAddr == n.addr {
+			t.Errorf("%s: racer %t, voter %d at %q, broker at %q", m.cfg.Name, n.racer, n.controllerID(), n.voterAddr, n.addr)
+		}
+	}
+	c := cluster{excluded: map[kafka.BrokerID]bool{3: true}}
+	for _, m := range members {
+		c.nodes = append(c.nodes, newNode(m.ids[0], m, 0, nowhere{}))
+	}
+	// The quorum tells its leader by the voter's id; faults go to the node.
+	if n, err := c.liveController(1002); err != nil || n.ID != 2 || n.Addr != c.nodes[1].voterAddr {
+		t.Errorf("the leader 1002 is %+v, %v", n, err)
+	}
+	for _, id := range []kafka.BrokerID{2, 1003} {
+		if n, err := c.liveController(id); err == nil {
+			t.Errorf("%d is no live controller, but %+v was found", id, n)
 		}
 	}
 	s.perNode = 2
 	if _, err := layout(t.Context(), s, &stubProvider{}, nil); err == nil {
 		t.Error("two brokers and a voter in one process gave no error")
+	}
+}
+
+// Of many brokers the first five vote, and the report says so.
+func TestColocatedVotersAreBounded(t *testing.T) {
+	for brokers, want := range map[int]string{
+		3: "3 voters, one in the process of each broker",
+		7: "5 voters, in the processes of brokers 1 to 5 of 7",
+	} {
+		cell := cellOf(t, spec.KRaft, kafkaSet("cluster.controllers", "colocated"), kafkaSet("cluster.brokers", strconv.Itoa(brokers)))
+		members, err := layout(t.Context(), shapeOf(cell, kafka.UUID{1}), &stubProvider{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		racers := 0
+		for _, m := range members {
+			m.cfg.DataDir = "d"
+			if err := m.cfg.Check(); err != nil {
+				t.Errorf("%s: %v", m.cfg.Name, err)
+			}
+			if newNode(m.ids[0], m, 0, nil).racer {
+				racers++
+			}
+		}
+		if got := voters(cell.Config); got != want || !strings.HasPrefix(want, strconv.Itoa(racers)) {
+			t.Errorf("%d brokers: %d voters, said to be %q, want %q", brokers, racers, got, want)
+		}
+	}
+}
+
+// A node of real Kafka that is broker and voter has one id.
+func TestColocatedVotersOfRealKafka(t *testing.T) {
+	cell := cellOf(t, spec.KafkaKRaft, kafkaSet("targets", "[kafka-kraft]"), kafkaSet("kafka.brokers", "real"), kafkaSet("cluster.controllers", "colocated"))
+	members, err := layout(t.Context(), shapeOf(cell, kafka.UUID{1}), &stubProvider{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		if n := newNode(m.ids[0], m, 0, nil); !n.racer || n.controllerID() != n.id || !slices.Contains(m.kafka.Properties, provider.Property{Key: "process.roles", Value: "broker,controller"}) {
+			t.Errorf("%s: racer %t, broker %d, voter %d, %s", m.cfg.Name, n.racer, n.id, n.controllerID(), m.kafka.Properties)
+		}
 	}
 }
 

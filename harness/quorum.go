@@ -38,7 +38,7 @@ func (c *cluster) voterLogs() (voters []quorumlog.Voter, why string) {
 		if size := sizeOf(dir); size > maxJournal {
 			return nil, fmt.Sprintf("the metadata log of node %d has %d MiB, more than %d", n.id, size>>20, maxJournal>>20)
 		}
-		voters = append(voters, quorumlog.Voter{ID: n.id, Dir: filepath.Join(dir, nodeconfig.MetadataDir, metalog.PartitionDir), Stopped: !live[n.id]})
+		voters = append(voters, quorumlog.Voter{ID: n.controllerID(), Dir: filepath.Join(dir, nodeconfig.MetadataDir, metalog.PartitionDir), Stopped: !live[n.id]})
 	}
 	return voters, ""
 }

@@ -138,6 +138,25 @@ func TestQuorumIsKeptAndJudged(t *testing.T) {
 	}
 }
 
+// The logs of voters that are colocated with brokers are told apart by the
+// voters' ids, which stand in them.
+func TestLogsOfColocatedVoters(t *testing.T) {
+	c := quorumOf(t)
+	for i, n := range c.nodes {
+		n.id, n.voter = kafka.BrokerID(i+1), n.id
+	}
+	c.excluded = map[kafka.BrokerID]bool{1: true}
+	voters, why := c.voterLogs()
+	for i, v := range voters {
+		if v.ID != kafka.BrokerID(1001+i) || v.Stopped != (i == 0) {
+			t.Errorf("voter %d: %+v", i, v)
+		}
+	}
+	if len(voters) != 3 || why != "" {
+		t.Errorf("%+v, %s", voters, why)
+	}
+}
+
 // A voter without a log is no voter that agrees.
 func TestQuorumWithoutALog(t *testing.T) {
 	run := newCellRun(t)
