@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,12 +16,8 @@ import (
 
 // filingProvider keeps the files of nodes.
 type filingProvider struct {
-	provider.Provider
+	*stubProvider
 	dir string
-}
-
-func (p filingProvider) Reserve(_ context.Context, _ string, n int) (string, []uint16, error) {
-	return "127.0.0.1", slices.Repeat([]uint16{9092}, n), nil
 }
 
 func (p filingProvider) Put(_ context.Context, node string, files ...provider.File) (string, error) {
@@ -47,7 +42,7 @@ func TestSecure(t *testing.T) {
 					t.Fatal(err)
 				}
 				run := newCellRun(t)
-				run.spec, run.provider = s.Cells()[0], filingProvider{dir: t.TempDir()}
+				run.spec, run.provider = s.Cells()[0], filingProvider{&stubProvider{}, t.TempDir()}
 				members, err := layout(t.Context(), shapeOf(run.spec, [16]byte{1}), run.provider, []string{"127.0.0.1:2181"})
 				if err != nil {
 					t.Fatal(err)

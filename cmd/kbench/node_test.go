@@ -25,12 +25,10 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
-	voters := fmt.Sprintf(`"voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]`, port)
 	for role, rest := range map[string]string{
 		"zookeeper":  fmt.Sprintf(`"mode": "zk", "zkServer": {"host": "127.0.0.1", "port": %d, "tickTime": "2s"}`, port),
-		"controller": `"mode": "kraft", "quorum": {"nodeId": 1001, ` + voters + `}`,
-		"broker": fmt.Sprintf(`"mode": "kraft", "quorum": {%s}, "brokers": [{"id": 1, "host": "127.0.0.1", "port": %d}]`,
-			voters, port),
+		"controller": fmt.Sprintf(`"mode": "kraft", "quorum": {"nodeId": 1001, "voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]}`, port),
+		"broker":     fmt.Sprintf(`"mode": "kraft", "quorum": {"bootstrap": ["127.0.0.1:1"]}, "brokers": [{"id": 1, "host": "127.0.0.1", "port": %d}]`, port),
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Chdir(t.TempDir())

@@ -1,6 +1,7 @@
 package nodeconfig
 
 import (
+	"fmt"
 	"time"
 
 	"kbench/kafka"
@@ -39,8 +40,18 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 // UnmarshalText reads a duration with its unit.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return &durationError{string(b)}
+	}
 	*d = Duration(v)
-	return err
+	return nil
+}
+
+// durationError is a text that is no duration. Load says where it stands.
+type durationError struct{ text string }
+
+func (e *durationError) Error() string {
+	return fmt.Sprintf("%q is no duration: write a number with its unit, such as 500ms or 2s", e.text)
 }
 
 // D gives d as a time.Duration.

@@ -12,7 +12,7 @@ func TestWriteThenLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.json")
 	linger := Duration(0)
 	c := &Config{
-		Name: "c1", Role: RoleController, Mode: ModeKRaft, DataDir: "d",
+		Name: "c1", Role: RoleController, Mode: ModeKRaft, DataDir: "d", ClusterID: clusterID,
 		Quorum: Quorum{NodeID: 3, Voters: []Voter{{ID: 3, Host: "127.0.0.1", Port: 1}}},
 		Timers: Timers{FetchTimeout: Duration(2 * time.Second)}, Tuning: Tuning{AppendLinger: &linger},
 	}

@@ -2,14 +2,19 @@ package nodeconfig
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 
 	"kbench/kafka"
-	"kbench/kafka/ibp"
 )
 
 // Load reads and checks the file. Its error names every fault.
@@ -27,12 +32,58 @@ func Load(path string) (*Config, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, located(b, err))
+	}
+	if d.More() {
+		return nil, fmt.Errorf("%s: something stands behind the configuration: give each node a file of its own", path)
 	}
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &c, nil
+}
+
+// located adds to an error of the JSON decoder the field it is about, and the
+// cure, where the decoder leaves them out.
+func located(b []byte, err error) error {
+	if bad := (*json.UnmarshalTypeError)(nil); errors.As(err, &bad) {
+		cure := "write a " + bad.Type.Kind().String()
+		switch bad.Type.Kind() {
+		case reflect.Uint16:
+			cure = "write a number from 1 to 65535"
+		case reflect.Int32:
+			cure = "write a whole number of at most 2147483647"
+		case reflect.Struct, reflect.Map:
+			cure = "write {...}"
+		case reflect.Slice:
+			cure = "write [...]"
+		}
+		return fmt.Errorf("%s: %s does not fit: %s", cmp.Or(bad.Field, "the configuration"), bad.Value, cure)
+	}
+	if bad := (*durationError)(nil); errors.As(err, &bad) {
+		var all any
+		if json.Unmarshal(b, &all) == nil {
+			return fmt.Errorf("%s: %w", strings.TrimPrefix(pathOf(all, bad.text), "."), bad)
+		}
+	}
+	return err
+}
+
+// pathOf finds the field that holds a text.
+func pathOf(v any, text string) string {
+	switch v := v.(type) {
+	case string:
+		if v == text {
+			return "."
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if rest := pathOf(v[key], text); rest != "" {
+				return "." + key + strings.TrimSuffix(rest, ".")
+			}
+		}
+	}
+	return ""
 }
 
 // Write writes c so that Load reads it again.
@@ -48,37 +99,46 @@ func (c *Config) Write(path string) error {
 	return os.WriteFile(path, append(b, '\n'), mode)
 }
 
+// faults takes what is wrong, when it is: the field, and how to mend it.
+type faults func(bad bool, format string, args ...any)
+
 // Check reports every fault of c.
 func (c *Config) Check() error {
 	var errs []error
-	fault := func(bad bool, format string, args ...any) {
+	fault := faults(func(bad bool, format string, args ...any) {
 		if bad {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
-	}
+	})
 	fault(c.Name == "", "name is empty: give the node a name that is unique in its cluster")
-	fault(c.DataDir == "", "dataDir is empty: give a directory the node may write")
-	switch c.Role {
-	case RoleZooKeeper:
-		fault(c.ZKServer.Port == 0, "zkServer.port is 0: give a free port")
-		t := c.ZKServer.TLS
-		fault(t != nil && (t.Certificate == "" || t.Key == ""), "zkServer.tls: certificate and key are needed: give both as PEM files")
-		fault(c.ZKServer.TickTime <= 0, "zkServer.tickTime is %s: give a positive duration, 500ms", c.ZKServer.TickTime.D())
-	case RoleBroker:
-		c.checkBrokers(fault)
-	case RoleController:
-		fault(c.Mode != ModeKRaft, "role controller needs mode kraft, not %q", c.Mode)
-		fault(!c.Quorum.Dynamic() && c.Quorum.AddrOf(c.Quorum.NodeID) == "", "quorum.nodeId %d is not among quorum.voters", c.Quorum.NodeID)
-	default:
-		fault(true, "role is %q: use zookeeper, broker or controller", c.Role)
-	}
+	c.checkFiles(fault)
+	c.checkRole(fault)
+	c.checkAddresses(fault)
+	c.checkRanges(fault)
 	c.checkSecurity(fault)
 	c.checkRebalance(fault)
 	c.checkPush(fault)
 	return errors.Join(errs...)
 }
 
-func (c *Config) checkPush(fault func(bool, string, ...any)) {
+// checkFiles reports a path that is missing or has two uses: one would overwrite
+// the other.
+func (c *Config) checkFiles(fault faults) {
+	fault(c.DataDir == "", "dataDir is empty: give a directory the node may write")
+	uses := map[string]string{}
+	for _, p := range []struct{ field, path string }{
+		{"dataDir", c.DataDir}, {"traceFile", c.TraceFile}, {"diskFaults", c.DiskFaults}, {"metrics.file", c.Metrics.File},
+	} {
+		if p.path == "" {
+			continue
+		}
+		path := filepath.Clean(p.path)
+		fault(uses[path] != "", "%s is %s, as %s is: give it a path of its own", p.field, p.path, uses[path])
+		uses[path] = p.field
+	}
+}
+
+func (c *Config) checkPush(fault faults) {
 	if !c.Tuning.RaftPush {
 		return
 	}
@@ -88,43 +148,11 @@ func (c *Config) checkPush(fault func(bool, string, ...any)) {
 	fault(secured && l.SecurityProtocol() != kafka.Plaintext, "tuning.raftPush with security.listeners.%s: its voters speak without TLS and SASL; leave the listener out", ControllerListener)
 }
 
-func (c *Config) checkRebalance(fault func(bool, string, ...any)) {
+func (c *Config) checkRebalance(fault faults) {
 	t := c.Tuning
-	fault(t.LeaderImbalanceInterval < 0, "tuning.leaderImbalanceInterval is %s: give a positive duration", t.LeaderImbalanceInterval.D())
 	fault(t.LeaderImbalancePercent < 0 || t.LeaderImbalancePercent > 100, "tuning.leaderImbalancePercent is %d: use 0 to 100; 0 means 10", t.LeaderImbalancePercent)
 	fault(!t.AutoLeaderRebalance && (t.LeaderImbalanceInterval != 0 || t.LeaderImbalancePercent != 0),
 		"tuning.leaderImbalanceInterval and leaderImbalancePercent mean nothing without tuning.autoLeaderRebalance: set it to true")
-}
-
-func (c *Config) checkBrokers(fault func(bool, string, ...any)) {
-	if c.Tuning.ZKProtocol != "" {
-		_, err := ibp.Parse(c.Tuning.ZKProtocol)
-		fault(err != nil, "tuning.zkProtocol: %v", err)
-	}
-	fault(len(c.Brokers) == 0, "brokers is empty: name at least one broker")
-	seen := map[kafka.BrokerID]bool{}
-	for i, b := range c.Brokers {
-		fault(b.ID < 1, "brokers[%d].id is %d: use 1 or above", i, b.ID)
-		fault(seen[b.ID], "brokers[%d].id %d is used twice", i, b.ID)
-		fault(b.Port == 0, "brokers[%d].port is 0: give a free port", i)
-		seen[b.ID] = true
-		names := map[string]bool{"": true, c.Security.BrokerListener(): true, ControllerListener: true}
-		for j, e := range b.Listeners {
-			fault(names[e.Name], "brokers[%d].listeners[%d].name is %q: give a name that no other listener has", i, j, e.Name)
-			fault(e.Port == 0, "brokers[%d].listeners[%d].port is 0: give a free port", i, j)
-			names[e.Name] = true
-		}
-	}
-	switch c.Mode {
-	case ModeZK:
-		fault(len(c.ZooKeeper.Servers) == 0, "zookeeper.servers is empty: name host:port of the store")
-		fault(c.ZooKeeper.SessionTimeout <= 0, "zookeeper.sessionTimeout is %s: give a positive duration", c.ZooKeeper.SessionTimeout.D())
-		c.ZooKeeper.checkAccess(fault)
-	case ModeKRaft:
-		fault(len(c.Quorum.Voters) == 0 && len(c.Quorum.Bootstrap) == 0, "quorum.voters and quorum.bootstrap are empty: name the controllers")
-	default:
-		fault(true, "mode is %q: use zk or kraft", c.Mode)
-	}
 }
 
 // AddrOf gives the host:port of the voter with the id, or "" where there is none.

@@ -79,7 +79,7 @@ func (c *Config) Secret() bool {
 }
 
 // checkSecurity reports the faults of what secures c.
-func (c *Config) checkSecurity(fault func(bool, string, ...any)) {
+func (c *Config) checkSecurity(fault faults) {
 	s := &c.Security
 	known := c.listeners()
 	for _, name := range slices.Sorted(maps.Keys(s.Listeners)) {
@@ -117,7 +117,7 @@ func (c *Config) listeners() []string {
 
 var mechanisms = []string{"SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"}
 
-func (c *Config) checkListener(name string, l Listener, fault func(bool, string, ...any)) {
+func (c *Config) checkListener(name string, l Listener, fault faults) {
 	at, s := "security.listeners."+name, &c.Security
 	if _, ok := kafka.ParseSecurityProtocol(l.Protocol); !ok {
 		fault(true, "%s.protocol is %q: use PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL", at, l.Protocol)
@@ -143,7 +143,7 @@ func (c *Config) checkListener(name string, l Listener, fault func(bool, string,
 	}
 }
 
-func (c *Config) checkControlPlane(fault func(bool, string, ...any)) {
+func (c *Config) checkControlPlane(fault faults) {
 	name := c.Security.ControlPlane
 	if name == "" {
 		return
@@ -157,7 +157,7 @@ func (c *Config) checkControlPlane(fault func(bool, string, ...any)) {
 }
 
 // checkAccess reports the faults of how the process reaches ZooKeeper.
-func (z *ZooKeeper) checkAccess(fault func(bool, string, ...any)) {
+func (z *ZooKeeper) checkAccess(fault faults) {
 	a := z.Access
 	switch a.Scheme {
 	case "":
