@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kbench/workloads"
@@ -92,7 +93,12 @@ func (d *decoder) bootstrap(n *node) (out []string) {
 		if !ok {
 			continue
 		}
-		if host, port, err := net.SplitHostPort(text); err != nil || host == "" || port == "" {
+		if strings.Contains(text, "/") {
+			d.fault(item.at, path, fmt.Sprintf("%q is no address of a broker, but of a ZooKeeper with a chroot or a URL", text), "write host:9092 of brokers; kbench finds the rest from them and needs no ZooKeeper")
+			continue
+		}
+		host, port, err := net.SplitHostPort(text)
+		if n, notPort := strconv.ParseUint(port, 10, 16); err != nil || host == "" || notPort != nil || n == 0 {
 			d.fault(item.at, path, fmt.Sprintf("%q is not HOST:PORT", text), "write host:9092, or '[::1]:9092'")
 			continue
 		}

@@ -14,6 +14,8 @@ func TestAttach(t *testing.T) {
 		{"targets: [attach]\nworkloads: [{kind: propagation}]\n", "attach.bootstrap: missing"},
 		{"targets: [kraft]\n" + hooks + "workloads: [{kind: propagation}]\n", "attach is no target of this spec"},
 		{"targets: [attach]\nattach: {bootstrap: [b]}\nworkloads: [{kind: propagation}]\n", `"b" is not HOST:PORT`},
+		{"targets: [attach]\nattach: {bootstrap: ['b:kafka']}\nworkloads: [{kind: propagation}]\n", `"b:kafka" is not HOST:PORT`},
+		{"targets: [attach]\nattach: {bootstrap: ['b:2181/kafka']}\nworkloads: [{kind: propagation}]\n", `"b:2181/kafka" is no address of a broker, but of a ZooKeeper with a chroot`},
 		{"targets: [attach]\nattach: {bootstrap: ['b:1'], hooks: {kill-brokers: x}}\nworkloads: [{kind: propagation}]\n", `did you mean "kill-broker"?`},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: broker-failure, how: kill}]\n", "needs the hook kill-broker"},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: controller-failover, how: pause}]\n", "needs the hook pause-controller"},

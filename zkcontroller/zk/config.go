@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,7 @@ const minRequestBytes = 160 << 10
 
 // Config says how a Session connects. Only Servers must be set.
 type Config struct {
-	Servers        []string      // host:port; port 2181 where left out
+	Servers        []string      // host:port, without a chroot; port 2181 where left out
 	SessionTimeout time.Duration // 0 means Kafka's 18 s; the server may change it within its bounds
 	ConnectTimeout time.Duration // how long Connect tries; 0 means SessionTimeout, as in Kafka
 	MaxInFlight    int           // outstanding requests; 0 means Kafka's 10; 1 is Kafka before 1.1
@@ -50,6 +51,11 @@ type Config struct {
 func (c *Config) setDefaults() error {
 	if len(c.Servers) == 0 {
 		return errors.New("zk: no server given: name at least one as host:port")
+	}
+	for _, server := range c.Servers {
+		if addr, root, has := strings.Cut(server, "/"); has {
+			return fmt.Errorf("zk: server %q has the chroot /%s, which kbench does not support: its znodes are at the root; name %s and give the cluster a ZooKeeper of its own", server, root, addr)
+		}
 	}
 	if c.SessionTimeout < 0 || c.ConnectTimeout < 0 || c.MaxInFlight < 0 {
 		return fmt.Errorf("zk: session timeout %v, connect timeout %v and %d requests in flight must not be negative",

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -423,6 +424,9 @@ func TestConnectFails(t *testing.T) {
 	}
 	if _, err := Connect(t.Context(), Config{Servers: []string{"x"}, MaxRequestBytes: 1000}); err == nil {
 		t.Error("a tiny buffer gave no error")
+	}
+	if _, err := Connect(t.Context(), Config{Servers: []string{"x:2181/kafka"}, ConnectTimeout: 100 * time.Millisecond}); err == nil || !strings.Contains(err.Error(), "has the chroot /kafka, which kbench does not support") {
+		t.Errorf("a chroot: %v", err)
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", heldtest.Port(t))
 	if _, err := Connect(t.Context(), Config{Servers: []string{addr}, ConnectTimeout: 100 * time.Millisecond}); err == nil {
