@@ -206,10 +206,16 @@ func (d *decoder) measures(group []Target) bool {
 	return slices.ContainsFunc(d.spec.Targets, func(t Target) bool { return slices.Contains(group, t.Kind()) })
 }
 
+// leastNoOpInterval is the shortest that a node takes.
+const leastNoOpInterval = 10 * time.Millisecond
+
 func (d *decoder) checkTimers(c Config, bad func(what, cure string, paths ...string)) {
 	if lo, hi := 2*c.ZK.TickTime, 20*c.ZK.TickTime; d.measures(zkTargets) && (c.ZK.SessionTimeout < lo || c.ZK.SessionTimeout > hi) {
 		bad(fmt.Sprintf("%v, but ZooKeeper with tickTime %v grants only %v to %v", c.ZK.SessionTimeout, c.ZK.TickTime, lo, hi),
 			fmt.Sprintf("set zk.tickTime to %v or less and at least %v", c.ZK.SessionTimeout/2, (c.ZK.SessionTimeout/20).Round(time.Millisecond)), "zk.sessionTimeout", "zk.tickTime")
+	}
+	if n := c.KRaft.NoOpInterval; d.measures(kraftTargets) && n > 0 && n < leastNoOpInterval {
+		bad(fmt.Sprintf("%v would keep the controller writing", n), fmt.Sprintf("write %v or more, or 0s for none", leastNoOpInterval), "kraft.noop.interval")
 	}
 	if b := c.Broker; d.measures(kraftTargets) && b.HeartbeatInterval*2 > b.SessionTimeout {
 		bad(fmt.Sprintf("%v leaves less than two heartbeats in the broker session of %v", b.HeartbeatInterval, b.SessionTimeout), "write at most half the session", "broker.heartbeatInterval", "broker.sessionTimeout")
