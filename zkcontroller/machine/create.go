@@ -147,7 +147,7 @@ func (m *Machine) givenAssignment(n *NewTopic) (map[int32]Assignment, kafka.Erro
 		if !ok {
 			return nil, kafka.InvalidReplicaAssignment, "Partitions should be a consecutive 0-based integer sequence."
 		}
-		if text := m.badReplicas(replicas, rf); text != "" {
+		if text := badReplicas(replicas, rf); text != "" {
 			return nil, kafka.InvalidReplicaAssignment, text
 		}
 		rf = len(replicas)
@@ -160,8 +160,9 @@ func (m *Machine) givenAssignment(n *NewTopic) (map[int32]Assignment, kafka.Erro
 }
 
 // badReplicas says what is wrong with a list of replicas, "" for nothing; rf is
-// the number there must be, -1 for any.
-func (m *Machine) badReplicas(replicas []kafka.BrokerID, rf int) string {
+// the number there must be, -1 for any. Brokers that are not there are taken, as
+// Kafka does for new topics: leaders and ISRs come from those that are.
+func badReplicas(replicas []kafka.BrokerID, rf int) string {
 	if len(replicas) == 0 {
 		return "A partition has no replica."
 	}
@@ -172,8 +173,8 @@ func (m *Machine) badReplicas(replicas []kafka.BrokerID, rf int) string {
 		if slices.Contains(replicas[:i], id) {
 			return fmt.Sprintf("Duplicate replica %d in the assignment.", id)
 		}
-		if m.ctx.broker(id) == nil {
-			return fmt.Sprintf("Replica %d is on a broker that is not registered.", id)
+		if id < 0 {
+			return fmt.Sprintf("Replica %d is the id of no broker.", id)
 		}
 	}
 	return ""

@@ -2,6 +2,9 @@ package machine
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
@@ -83,15 +86,32 @@ func (m *Machine) enlarged(n *MorePartitions, brokers []metadata.PlacementBroker
 	if len(lists) != int(add) {
 		return TopicWrite{}, kafka.InvalidReplicaAssignment, fmt.Sprintf("Increasing the number of partitions by %d but %d assignments provided.", add, len(lists))
 	}
+	if gone := m.unregistered(lists); len(gone) > 0 {
+		return TopicWrite{}, kafka.InvalidReplicaAssignment, fmt.Sprintf("Unknown broker(s) in replica assignment: %s.", strings.Join(gone, ", "))
+	}
 	w := t.write()
 	for i, replicas := range lists {
-		if text := m.badReplicas(replicas, rf); text != "" {
+		if text := badReplicas(replicas, rf); text != "" {
 			return w, kafka.InvalidReplicaAssignment, text
 		}
 		w.Partitions[have+int32(i)] = Assignment{Replicas: replicas}
 	}
 	code, text := m.fits(n.Name, w.Partitions)
 	return w, code, text
+}
+
+// unregistered gives the brokers of lists that are not there. Kafka refuses them
+// for new partitions, though not for new topics.
+func (m *Machine) unregistered(lists [][]kafka.BrokerID) []string {
+	var out []string
+	for _, replicas := range lists {
+		for _, id := range replicas {
+			if text := strconv.Itoa(int(id)); m.ctx.broker(id) == nil && !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
 }
 
 // deleteTopics queues topics for deletion; the watch on /admin/delete_topics
