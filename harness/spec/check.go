@@ -191,6 +191,9 @@ func (d *decoder) checkCell(v Variant, set []assigned) {
 	if cl.BrokersPerNode > cl.Brokers {
 		bad(fmt.Sprintf("%d brokers in a node with %d brokers in all", cl.BrokersPerNode, cl.Brokers), "write at most cluster.brokers", "cluster.brokersPerNode", "cluster.brokers")
 	}
+	if cl.Controllers == Colocated && cl.BrokersPerNode > 1 && d.measures([]Target{KRaft, RaftPush}) {
+		bad(fmt.Sprintf("colocated with %d brokers in a node: a process holds one voter", cl.BrokersPerNode), "write brokersPerNode 1, or a number of controllers", "cluster.controllers", "cluster.brokersPerNode")
+	}
 	if ensemble := at("cluster.ensemble"); cl.Store == StoreEmbedded && cl.Ensemble > 1 && ensemble != d.rootAt {
 		bad(fmt.Sprintf("ensemble %d with the embedded store, which is single", cl.Ensemble), "write `store: zookeeper`, or take ensemble out", "cluster.ensemble")
 	}
@@ -232,6 +235,9 @@ func (d *decoder) checkFaults(c Config, bad func(what, cure string, paths ...str
 		case "controlled-shutdown", "broker-failure":
 			if cl.Replication < 2 {
 				d.fault(w.at, path, w.Kind+" with replication 1: no other broker can take a leader over", "write replication 2 or more")
+			}
+			if cl.Controllers == Colocated && cl.Brokers == 2 && d.measures(kraftTargets) {
+				bad(fmt.Sprintf("2 brokers that are the voters with %s: one voter of two is no majority", w.Kind), "write brokers 3", "cluster.brokers", "cluster.controllers")
 			}
 		case "create-topics":
 			if r := w.Params.Replication; r > cl.Brokers {
