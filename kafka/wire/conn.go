@@ -117,7 +117,7 @@ func connect(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	if len(o.ClientID) > math.MaxInt16 {
 		return nil, fmt.Errorf("connect to %s: client id of %d bytes, at most %d fit", addr, len(o.ClientID), math.MaxInt16)
 	}
-	nc, err := o.open(ctx, addr)
+	nc, err := o.Open(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
@@ -133,8 +133,9 @@ func connect(ctx context.Context, addr string, o DialOptions) (*Conn, error) {
 	return c, nil
 }
 
-// open gives the transport: as o dials it, encrypted where o says so.
-func (o DialOptions) open(ctx context.Context, addr string) (net.Conn, error) {
+// Open gives the transport alone, for another protocol than Kafka's: as o dials
+// it, encrypted where o says so, and nobody logged in.
+func (o DialOptions) Open(ctx context.Context, addr string) (net.Conn, error) {
 	dial := o.Dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext

@@ -104,6 +104,7 @@ type node struct {
 	client *raftclient.Client
 	rec    *recorder
 	push   *Push
+	gate   Gate
 	server *wire.Server
 	cancel context.CancelFunc
 	done   chan error
@@ -113,6 +114,7 @@ type quorum struct {
 	t      testing.TB
 	dir    string
 	voters []raftclient.Voter
+	gate   Gate
 	tune   func(*raftclient.Config)
 	nodes  map[kafka.BrokerID]*node
 }
@@ -126,7 +128,12 @@ func logger() *slog.Logger {
 
 func newQuorum(t testing.TB, n int, tune func(*raftclient.Config)) *quorum {
 	t.Helper()
-	q := &quorum{t: t, dir: t.TempDir(), tune: tune, nodes: map[kafka.BrokerID]*node{}}
+	return newGatedQuorum(t, n, Gate{}, tune)
+}
+
+func newGatedQuorum(t testing.TB, n int, gate Gate, tune func(*raftclient.Config)) *quorum {
+	t.Helper()
+	q := &quorum{t: t, dir: t.TempDir(), gate: gate, tune: tune, nodes: map[kafka.BrokerID]*node{}}
 	for i := range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -149,7 +156,7 @@ func newQuorum(t testing.TB, n int, tune func(*raftclient.Config)) *quorum {
 // start starts a voter, or an observer where id is none of theirs.
 func (q *quorum) start(id kafka.BrokerID) *node {
 	q.t.Helper()
-	n := &node{t: q.t, id: id, path: q.path(id), rec: &recorder{}, done: make(chan error, 1)}
+	n := &node{t: q.t, id: id, path: q.path(id), gate: q.gate, rec: &recorder{}, done: make(chan error, 1)}
 	cfg := raftclient.Config{
 		NodeID: id, ClusterID: "test", Voters: q.voters, Listener: n.rec, Dir: q.path(id),
 		FetchTimeout: 400 * time.Millisecond, Logger: logger().With("node", id),
@@ -181,14 +188,14 @@ func (q *quorum) path(id kafka.BrokerID) string { return filepath.Join(q.dir, fm
 func (n *node) serve(addr string, log *slog.Logger) {
 	n.t.Helper()
 	var err error
-	if n.server, err = wire.NewServer(wire.ServerConfig{APIs: n.client.APIs(), Listener: raftclient.ControllerListener, Logger: log}); err != nil {
+	if n.server, err = wire.NewServer(wire.ServerConfig{APIs: n.client.APIs(), Listener: raftclient.ControllerListener, Logger: log, TLS: n.gate.TLS}); err != nil {
 		n.t.Fatal(err)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	go n.server.Serve(n.push.Listener(ln))
+	go n.server.Serve(n.push.Listener(ln, n.gate))
 }
 
 // kill ends a node as a crash does: no handover, no last fsync.

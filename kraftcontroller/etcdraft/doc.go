@@ -57,6 +57,10 @@
 // bytes and a message. A message that cannot be sent is dropped, and the machine
 // hears that the peer cannot be reached.
 //
+// Where the port speaks TLS, so do voters from behind the word on: both sides
+// show certificates, and a Gate judges them as Kafka judges the requests of
+// voters, by CLUSTER_ACTION. They have no passwords.
+//
 // # Goroutines
 //
 // The Machine is stepped by the Client's goroutine. The transport has one for
@@ -64,6 +68,6 @@
 //
 //	push := etcdraft.New()
 //	c, err := raftclient.New(raftclient.Config{Algorithm: push, ...})
-//	go server.Serve(push.Listener(listener))
+//	go server.Serve(push.Listener(listener, etcdraft.Gate{}))
 //	err = c.Run(ctx)
 package etcdraft

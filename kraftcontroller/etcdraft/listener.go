@@ -16,8 +16,8 @@ const maxUndecided = 1024
 
 // Listener gives the connections of ln that are not of voters, for the Kafka
 // server of the same port. Closing it closes ln.
-func (p *Push) Listener(ln net.Listener) net.Listener {
-	l := &listener{Listener: ln, transport: p.transport, rest: make(chan net.Conn), closed: make(chan struct{}), failed: make(chan struct{}), room: make(chan struct{}, maxUndecided)}
+func (p *Push) Listener(ln net.Listener, gate Gate) net.Listener {
+	l := &listener{Listener: ln, transport: p.transport, gate: gate, rest: make(chan net.Conn), closed: make(chan struct{}), failed: make(chan struct{}), room: make(chan struct{}, maxUndecided)}
 	l.wg.Go(l.accept)
 	return l
 }
@@ -26,11 +26,15 @@ func (p *Push) Listener(ln net.Listener) net.Listener {
 type listener struct {
 	net.Listener
 	transport *transport
+	gate      Gate
 	rest      chan net.Conn
 	room      chan struct{}
 	closed    chan struct{}
 	once      sync.Once
 	wg        sync.WaitGroup
+
+	mu      sync.Mutex
+	refused time.Time // when it was last told
 
 	failed chan struct{} // closed when accept ends, with err set
 	err    error
@@ -62,6 +66,7 @@ func (l *listener) accept() {
 }
 
 func (l *listener) decide(nc net.Conn) {
+	_ = nc.SetDeadline(time.Now().Add(greetingTimeout)) // fails only where the read will too
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() { // a listener that closes does not wait for silent clients
@@ -71,17 +76,22 @@ func (l *listener) decide(nc net.Conn) {
 		case <-stop:
 		}
 	}()
-	_ = nc.SetReadDeadline(time.Now().Add(greetingTimeout)) // fails only where the read will too
 	first := make([]byte, len(greeting))
 	if _, err := io.ReadFull(nc, first); err != nil {
 		nc.Close()
 		return
 	}
-	_ = nc.SetReadDeadline(time.Time{})
 	to, conn := l.rest, net.Conn(&opened{Conn: nc, first: first})
 	if string(first) == greeting {
-		to, conn = l.transport.incoming, nc
+		var err error
+		if conn, err = l.gate.open(nc); err != nil {
+			nc.Close()
+			l.refuse(nc.RemoteAddr(), err)
+			return
+		}
+		to = l.transport.incoming
 	}
+	_ = nc.SetDeadline(time.Time{})
 	select {
 	case to <- conn:
 	case <-l.transport.stopped:

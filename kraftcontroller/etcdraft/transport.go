@@ -17,12 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kbench/kafka"
+	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raft"
 	"kbench/kraftcontroller/raftclient"
 )
 
 const (
-	// greeting opens a connection; as a size it is above what a Kafka server takes.
+	// greeting opens a connection, before TLS too: as a size it is above what a
+	// Kafka server takes, and TLS begins with other bytes.
 	greeting = "RAFT"
 	// maxQueued bounds the messages that wait for a peer; one more is dropped.
 	maxQueued = 4096
@@ -136,6 +138,7 @@ type peer struct {
 	queue chan []byte
 	lost  chan struct{} // that messages to it were dropped
 	heard chan struct{} // that a message of it has come
+	away  bool          // it was said that it cannot be reached; write's own
 }
 
 func (p *peer) unreachable() { notify(p.lost) }
@@ -172,10 +175,14 @@ func (t *transport) write(ctx context.Context, p *peer) {
 			return
 		case m := <-p.queue:
 			nc, err := t.dial(ctx, p)
+			t.tell(ctx, p, err)
 			if err == nil {
-				backoff = 0
+				began := time.Now()
 				t.copy(ctx, nc, p, m)
 				nc.Close()
+				if time.Since(began) > reconnectMax { // and was not refused
+					backoff = 0
+				}
 			}
 		}
 		p.unreachable()
@@ -194,6 +201,20 @@ func (t *transport) write(ctx context.Context, p *peer) {
 		}
 		timer.Stop()
 	}
+}
+
+// tell logs when a peer cannot be reached, and when it can be again, as KRaft's
+// voters do.
+func (t *transport) tell(ctx context.Context, p *peer, err error) {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil && !p.away:
+		t.parts.Logger.Warn("voter cannot be reached", "voter", p.id, "err", err)
+	case err == nil && p.away:
+		t.parts.Logger.Info("voter can be reached again", "voter", p.id)
+	}
+	p.away = err != nil
 }
 
 // dial connects to a peer, and once more where a message of it comes meanwhile:
@@ -232,11 +253,22 @@ func (t *transport) dialOnce(ctx context.Context, id kafka.BrokerID) (net.Conn, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	nc, err := t.parts.Dial(ctx, "tcp", t.parts.Config.Voters[i].Endpoints[0].Addr())
-	if err == nil {
-		t.giveUpInTime(nc)
+	return wire.DialOptions{Dial: t.greet, TLS: t.parts.TLS}.Open(ctx, t.parts.Config.Voters[i].Endpoints[0].Addr())
+}
+
+// greet dials a peer, to whom TLS is spoken only after the greeting.
+func (t *transport) greet(ctx context.Context, network, addr string) (net.Conn, error) {
+	nc, err := t.parts.Dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
 	}
-	return nc, err
+	t.giveUpInTime(nc)
+	_ = nc.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only where the write will too
+	if _, err := io.WriteString(nc, greeting); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return nc, nil
 }
 
 // giveUpInTime has a connection break when the peer has acknowledged nothing for
@@ -271,7 +303,7 @@ func (t *transport) copy(ctx context.Context, nc net.Conn, p *peer, m []byte) {
 		<-broken
 	}()
 	w := bufio.NewWriterSize(nc, 64<<10)
-	hello := append([]byte(greeting), byte(len(t.parts.Config.ClusterID)>>8), byte(len(t.parts.Config.ClusterID)))
+	hello := binary.BigEndian.AppendUint16(nil, uint16(len(t.parts.Config.ClusterID)))
 	hello = append(hello, t.parts.Config.ClusterID...)
 	hello = binary.BigEndian.AppendUint32(hello, uint32(t.parts.Config.NodeID))
 	if _, err := w.Write(hello); err != nil {
@@ -302,7 +334,7 @@ func (t *transport) copy(ctx context.Context, nc net.Conn, p *peer, m []byte) {
 	}
 }
 
-// read delivers what a peer sends, behind the greeting's first word.
+// read delivers what a peer sends, behind the greeting.
 func (t *transport) read(ctx context.Context, nc net.Conn, deliver func(context.Context, raft.Foreign) error) error {
 	r := bufio.NewReaderSize(nc, 64<<10)
 	from, err := t.greeted(r)

@@ -2,6 +2,8 @@ package raftclient
 
 import (
 	"context"
+	"crypto/tls"
+	"log/slog"
 	"net"
 	"time"
 
@@ -46,9 +48,12 @@ type Parts struct {
 	// EncodeChanges gives the bytes of a batch of control records that change the
 	// quorum.
 	EncodeChanges func(at raft.Batch, changes []raft.QuorumChange) ([]byte, error)
-	// Dial is how a voter is reached.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	Talk *Talk // counts what the voters tell each other
+	// Dial is how a voter is reached, and TLS what it is spoken to by; nil for
+	// plain TCP.
+	Dial   func(ctx context.Context, network, addr string) (net.Conn, error)
+	TLS    *tls.Config
+	Talk   *Talk // counts what the voters tell each other
+	Logger *slog.Logger
 }
 
 // newMachine makes the machine that the configuration asks for.
@@ -68,7 +73,7 @@ func (c *Client) newMachine(m raft.Config, p raft.Persisted, dir string) (Machin
 		EncodeChanges: func(at raft.Batch, changes []raft.QuorumChange) ([]byte, error) {
 			return c.encode(raft.LogAppend{Batches: []raft.Batch{at}, Changes: changes})
 		},
-		Dial: dial, Talk: &c.talk,
+		Dial: dial, TLS: c.cfg.Identity.TLS, Talk: &c.talk, Logger: c.cfg.Logger,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 
 	"kbench/internal/nodeconfig"
 	"kbench/kafka"
+	"kbench/kafka/access"
+	"kbench/kafka/guard"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller"
@@ -45,16 +48,29 @@ func (p *process) newController() (part, error) {
 	}
 	maps.Copy(p.gauges, c.Gauges())
 	sc := wire.ServerConfig{APIs: c.APIs(), Features: c.Features, Listener: raftclient.ControllerListener, Logger: p.log}
-	p.secure.secure(&sc, func() *metadata.Image { return c.View().Image })
+	image := func() *metadata.Image { return c.View().Image }
+	p.secure.secure(&sc, image)
 	s, err := newServer(self.Host, self.Port, sc)
 	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("controller %d: %w", self.ID, err)
 	}
 	if push != nil {
-		s.ln = push.Listener(s.ln)
+		s.ln = push.Listener(s.ln, etcdraft.Gate{TLS: sc.TLS, Admit: p.admitVoter(image)})
 	}
 	return &controllerPart{controller: c, server: s}, nil
+}
+
+// admitVoter judges who may speak as a voter, as the quorum's requests are judged
+// where voters fetch.
+func (p *process) admitVoter(image func() *metadata.Image) func(string, net.Addr) bool {
+	g := guard.OverImage(p.secure.authorizer(), image, func() bool { return image().Offset() != kafka.NoOffset })
+	return func(principal string, from net.Addr) bool {
+		host, _, _ := net.SplitHostPort(from.String()) // none is no host that a rule names
+		return g.Authorizer().Allows(access.Action{
+			Principal: principal, Host: host, Operation: access.ClusterAction, ResourceType: access.Cluster, ResourceName: access.ClusterName,
+		})
+	}
 }
 
 func voterOf(q nodeconfig.Quorum) (nodeconfig.Voter, bool) {
