@@ -79,6 +79,43 @@ func TestSecuredRun(t *testing.T) {
 	secretless(t, r.Dir)
 }
 
+const securedPushSpec = `name: secured-push
+targets: [raft-push]
+trials: 1
+retries: 2
+provider: process
+cluster: {partitions: 20, partitionsPerTopic: 5, timeouts: matched, security: tls}
+workloads:
+  - {kind: controller-failover, how: kill, probe: {rate: 50/s}}
+`
+
+// TestSecuredPush measures a quorum whose voters show each other certificates.
+func TestSecuredPush(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: starts a cluster")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(securedPushSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if out, err := runKbench(ctx, os.Args[0], dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := results.Open(filepath.Join(dir, "out", "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Manifest.Cells {
+		if c.Verdict != results.Valid || !strings.Contains(strings.Join(c.Notes, "\n"), "speak SSL") {
+			t.Errorf("%s is %s, %v: %q", c.ID, c.Verdict, c.Reasons, c.Notes)
+		}
+	}
+	checkFigures(t, r, "recovery.controller.first-admin")
+	secretless(t, r.Dir)
+}
+
 // secretless looks for keys and passwords in every file below a directory.
 func secretless(t *testing.T, dir string) {
 	t.Helper()

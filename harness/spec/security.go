@@ -53,7 +53,7 @@ func SecurityOf(p kafka.SecurityProtocol) Security {
 }
 
 // securedTargets are those whose nodes kbench can secure.
-var securedTargets = []Target{ZK, KRaft}
+var securedTargets = []Target{ZK, KRaft, RaftPush}
 
 // checkSecurity refuses targets that kbench cannot secure, where a variant is
 // measured on them.
@@ -62,11 +62,15 @@ func (d *decoder) checkSecurity(c Config, v Variant, bad func(what, cure string,
 		return
 	}
 	for _, t := range d.spec.Targets {
-		if slices.Contains(securedTargets, t.Kind()) || v.Name != BaseVariant && !v.actsOn(t) {
+		pushed := t == RaftPush && c.Cluster.Security.Protocol().SASL()
+		if slices.Contains(securedTargets, t.Kind()) && !pushed || v.Name != BaseVariant && !v.actsOn(t) {
 			continue
 		}
 		why, cure := "kbench writes no stores of certificates and no JAAS files for nodes of real Kafka", "write `security: plaintext`, or measure zk and kraft"
-		if t == AttachTarget {
+		switch {
+		case pushed:
+			why, cure = "its voters know each other by certificates and have no passwords", "write `security: tls`, or measure zk and kraft"
+		case t == AttachTarget:
 			why, cure = "a cluster that is there is as secured as it is", "leave security out, and say how clients connect by attach.commandConfig, or --command-config FILE"
 		}
 		bad(fmt.Sprintf("%s with target %s: %s", c.Cluster.Security, t, why), cure, "cluster.security")

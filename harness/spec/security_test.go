@@ -18,6 +18,8 @@ func TestSecurity(t *testing.T) {
 		{"variants: [{name: tls, set: {security: tls}}]\n", ""},
 		{"targets: [kraft, kafka-kraft]\nvariants: [{name: tls, set: {cluster.security: tls}}]\n", ""}, // not measured on the other
 		{"targets: [kafka-zk]\ncluster: {security: plaintext}\n", ""},
+		{"targets: [raft-push]\ncluster: {security: tls}\n", ""},
+		{"targets: [kraft, raft-push]\ncluster: {security: sasl+tls}\n", "cluster.security: sasl+tls with target raft-push: its voters know each other by certificates and have no passwords; write `security: tls`"},
 		{"cluster: {security: ssl}\n", `cluster.security: unknown value "ssl"`},
 		{"targets: [kraft, kafka-kraft]\ncluster: {security: tls}\n", "cluster.security: tls with target kafka-kraft: kbench writes no stores of certificates"},
 		{"targets: [kafka-zk@3.8.0]\nsweep: {security: [plaintext, sasl]}\n", "cluster.security: sasl with target kafka-zk@3.8.0: "},

@@ -145,7 +145,9 @@ func (c *Config) checkPush(fault faults) {
 	fault(c.Mode != ModeKRaft, "tuning.raftPush needs mode kraft, not %q: it is another way to replicate the metadata log", c.Mode)
 	fault(c.Quorum.Dynamic(), "tuning.raftPush needs static voters: name them in quorum.voters")
 	l, secured := c.Security.Listeners[ControllerListener]
-	fault(secured && l.SecurityProtocol() != kafka.Plaintext, "tuning.raftPush with security.listeners.%s: its voters speak without TLS and SASL; leave the listener out", ControllerListener)
+	known := l.SecurityProtocol() == kafka.SSL && l.ClientAuth == "required"
+	fault(secured && l.SecurityProtocol() != kafka.Plaintext && !known,
+		"tuning.raftPush with security.listeners.%s: its voters know each other by certificates and have no passwords; use protocol SSL and clientAuth required, or leave the listener out", ControllerListener)
 }
 
 func (c *Config) checkRebalance(fault faults) {

@@ -100,3 +100,33 @@ func TestDocumentedFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Voters that push know each other by certificates, or do not ask.
+func TestSecuredPush(t *testing.T) {
+	for _, c := range []struct {
+		listener Listener
+		ok       bool
+	}{
+		{Listener{}, true},
+		{Listener{Protocol: "SSL", ClientAuth: "required"}, true},
+		{Listener{Protocol: "SSL", ClientAuth: "requested"}, false},
+		{Listener{Protocol: "SASL_PLAINTEXT", Mechanisms: []string{"PLAIN"}}, false},
+		{Listener{Protocol: "SASL_SSL", ClientAuth: "required", Mechanisms: []string{"PLAIN"}}, false},
+	} {
+		cfg := Config{
+			Name: "c", Role: RoleController, Mode: ModeKRaft, DataDir: "d", ClusterID: "QaQaQaQaQaQaQaQaQaQaQQ",
+			Quorum: Quorum{NodeID: 1, Voters: []Voter{{ID: 1, Host: "h", Port: 9093}}}, Tuning: Tuning{RaftPush: true},
+			Security: Security{
+				Listeners: map[string]Listener{ControllerListener: c.listener},
+				TLS:       TLS{Certificate: "c.pem", Key: "k.pem", CA: "ca.pem"}, SASL: SASL{Username: "u", Password: "p"},
+			},
+		}
+		if c.listener.Protocol == "" {
+			cfg.Security.Listeners = nil
+		}
+		err := cfg.Check()
+		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "its voters know each other by certificates and have no passwords; use protocol SSL") {
+			t.Errorf("%+v: %v", c.listener, err)
+		}
+	}
+}
