@@ -108,7 +108,7 @@ func (c *Controller) connect(ctx context.Context, previous int64) (*zk.Session, 
 	cfg := zk.Config{
 		Servers: c.cfg.Servers, SessionTimeout: c.cfg.SessionTimeout, MaxInFlight: c.cfg.MaxInFlight,
 		MaxRequestBytes: c.cfg.MaxRequestBytes, MaxReplyBytes: c.cfg.MaxReplyBytes, PreviousSession: previous,
-		OnEvent: c.onEvent, Dial: c.cfg.DialZooKeeper, Logger: c.cfg.Logger, Access: c.cfg.Access,
+		OnEvent: c.onEvent, Dial: c.cfg.DialZooKeeper, Logger: c.cfg.Logger.With("controller", c.cfg.ID), Access: c.cfg.Access,
 	}
 	for { // ends with ctx
 		s, err := zk.Connect(ctx, cfg)

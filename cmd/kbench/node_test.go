@@ -131,3 +131,24 @@ func TestSecondSignalEndsANode(t *testing.T) {
 		t.Errorf("exit %d, want 143", code)
 	}
 }
+
+// A node whose ZooKeeper is not there says so while it goes on trying.
+func TestNodeWithoutZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: starts a node")
+	}
+	ports := heldtest.Ports(t, 2)
+	config := fmt.Sprintf(`{"name": "b", "role": "broker", "mode": "zk", "dataDir": "b", "clusterId": "QaQaQaQaQaQaQaQaQaQaQQ",
+		"brokers": [{"id": 1, "host": "127.0.0.1", "port": %d, "candidate": true}],
+		"zookeeper": {"servers": ["127.0.0.1:%d"], "sessionTimeout": "18s"}}`, ports[0], ports[1])
+	began := time.Now()
+	_, log := startNode(t, t.TempDir(), "b", config, "cannot reach ZooKeeper, still trying")
+	if time.Since(began) > 15*time.Second { // soon, on a busy machine
+		t.Errorf("told after %v", time.Since(began))
+	}
+	for _, want := range []string{"level=WARN", fmt.Sprintf("servers=127.0.0.1:%d", ports[1]), "connection refused", "until="} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+}

@@ -159,12 +159,23 @@ func (l *link) cut() {
 	}
 }
 
-// cause adds the last failure to connect to err.
-func (l *link) cause(err error) error {
+// why says what has kept a session from beginning.
+func (l *link) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return errors.Join(err, l.lastErr, l.refused)
+	switch {
+	case l.lastErr != nil && l.refused != nil:
+		return fmt.Errorf("%w; and before: %w", l.lastErr, l.refused)
+	case l.lastErr != nil:
+		return l.lastErr
+	case l.refused != nil:
+		return l.refused
+	}
+	return errNoSession
 }
+
+// errNoSession is why there is none where nothing else is known.
+var errNoSession = errors.New("it grants no session")
 
 // slogPrinter takes the library's lines; they are errors it retries itself.
 type slogPrinter struct{ log *slog.Logger }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,19 +73,38 @@ func Connect(ctx context.Context, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-func (s *Session) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
+// A Connect that waits says so: soon, for whoever watches a node start, and then
+// at a pace that fills no log.
+const (
+	firstTold = 1500 * time.Millisecond
+	toldEvery = 5 * time.Second
+)
+
+func (s *Session) await(parent context.Context) error {
+	until := time.Now().Add(s.cfg.ConnectTimeout)
+	ctx, cancel := context.WithDeadline(parent, until)
 	defer cancel()
 	s.mu.Lock()
 	connected := s.connected
 	s.mu.Unlock()
-	select {
-	case <-connected:
-		return nil
-	case <-s.done:
-		return s.Err()
-	case <-ctx.Done():
-		return fmt.Errorf("zk: no session with %v after %v: %w", s.cfg.Servers, s.cfg.ConnectTimeout, s.link.cause(ctx.Err()))
+	servers := strings.Join(s.cfg.Servers, ",")
+	tell := time.NewTimer(firstTold)
+	defer tell.Stop()
+	for {
+		select {
+		case <-connected:
+			return nil
+		case <-s.done:
+			return s.Err()
+		case <-ctx.Done():
+			if err := parent.Err(); err != nil {
+				return fmt.Errorf("zk: no session with ZooKeeper at %s: %w", servers, err)
+			}
+			return fmt.Errorf("zk: no session with ZooKeeper at %s within %v: %w; see that it runs there, or name other servers", servers, s.cfg.ConnectTimeout, s.link.why())
+		case <-tell.C:
+			s.cfg.Logger.Warn("cannot reach ZooKeeper, still trying", "servers", servers, "reason", s.link.why(), "until", until.Round(0))
+			tell.Reset(toldEvery)
+		}
 	}
 }
 
