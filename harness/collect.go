@@ -60,6 +60,7 @@ func (run *cellRun) takeTrace(path, node string) error {
 }
 
 func (run *cellRun) collectNode(ctx context.Context, proc provider.Node, dir string) error {
+	run.takeRecording(ctx, proc, dir)
 	if err := proc.Collect(ctx, dir); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"kbench/harness/provider"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 	profileLasts = 5 * time.Second
 	// profileWithin bounds the answer beyond that.
 	profileWithin = 20 * time.Second
-	// flightRecording has a JVM record itself, into a ring of files.
-	flightRecording = "-XX:StartFlightRecording=settings=profile,maxsize=64m"
+	// dumpWithin bounds how long a JVM takes to write its recording.
+	dumpWithin = 30 * time.Second
 )
 
 // layProfiles gives every node of kbench an address for its profiles, and has
@@ -31,7 +33,7 @@ func (run *cellRun) layProfiles(ctx context.Context, members []member) error {
 	for i := range members {
 		m := &members[i]
 		if m.kafka != nil {
-			m.kafka.Record, m.kafka.JVM = true, append([]string{flightRecording}, m.kafka.JVM...)
+			m.kafka.Record = true
 			continue
 		}
 		host, ports, err := run.provider.Reserve(ctx, m.cfg.Name, 1)
@@ -71,6 +73,20 @@ func (run *cellRun) profile(ctx context.Context, kind string) (wait func()) {
 		})
 	}
 	return wg.Wait
+}
+
+// takeRecording keeps what a node's JVM recorded of itself, and does no harm
+// where that fails.
+func (run *cellRun) takeRecording(ctx context.Context, proc provider.Node, dir string) {
+	r, ok := provider.As[provider.Recorder](proc)
+	if !ok || !run.Profile {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, dumpWithin)
+	defer cancel()
+	if err := r.DumpRecording(ctx, filepath.Join(dir, proc.Name()+".jfr")); err != nil {
+		run.say(fmt.Sprintf("warning: no flight recording of %s: %v", proc.Name(), err))
+	}
 }
 
 // fetchProfile writes what url answers to a file, whole or not at all.

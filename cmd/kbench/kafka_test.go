@@ -112,7 +112,7 @@ func TestEveryWorkloadOnRealKafka(t *testing.T) {
 	}
 }
 
-func runOnKafka(t *testing.T, dir string, target spec.Target, text string) *results.Run {
+func runOnKafka(t *testing.T, dir string, target spec.Target, text string, flags ...string) *results.Run {
 	t.Helper()
 	file := filepath.Join(dir, "spec.yaml")
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", string(target))), 0o644); err != nil {
@@ -120,7 +120,8 @@ func runOnKafka(t *testing.T, dir string, target spec.Target, text string) *resu
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "run", file, "--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data"))
+	args := append([]string{"run", file, "--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data")}, flags...)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asKbench+"=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"kbench/harness/kafka"
+	"kbench/harness/spec"
 )
 
 // TestProfile keeps profiles of every node, in the run folder and linked from
@@ -37,5 +41,71 @@ func TestProfile(t *testing.T) {
 				t.Errorf("the report has no link to %s", name)
 			}
 		}
+	}
+}
+
+// kafkaProfileSpec has nodes of both kinds, JVMs of real Kafka, which are killed in
+// the end, and kbench's brokers.
+const kafkaProfileSpec = `name: kafka-profile
+targets: [TARGET]
+provider: process
+trials: 1
+retries: 3
+cluster: {partitions: 10, timeouts: matched}
+set: {kafka.heap: 256m}
+workloads:
+  - {kind: propagation, rate: 10/s, duration: 1s}
+`
+
+// TestProfileOfKafka keeps what every JVM recorded of itself, linked from the
+// report and nowhere else.
+func TestProfileOfKafka(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real Kafka")
+	}
+	needKafka(t, spec.KafkaKRaft)
+	needJcmd(t)
+	dir, tmp := t.TempDir(), t.TempDir()
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir="+tmp)
+	runOnKafka(t, dir, spec.KafkaKRaft, kafkaProfileSpec, "--profile")
+	latest := filepath.Join(dir, "out", "latest")
+	page, err := os.ReadFile(filepath.Join(latest, "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, controller := range []string{"1001", "1002", "1003"} {
+		files, err := filepath.Glob(filepath.Join(latest, "nodes", "*", "controller-"+controller+".jfr"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("controller %s left no recording: %v", controller, err)
+			continue
+		}
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(b, []byte("FLR\x00")) || len(b) < 10_000 {
+				t.Errorf("%s is no recording: %d bytes, %v", file, len(b), err)
+			}
+			name, err := filepath.Rel(latest, file)
+			if err != nil || !strings.Contains(string(page), `<a href="`+filepath.ToSlash(name)+`">`) {
+				t.Errorf("the report has no link to %s, %v", name, err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("the JVMs left %v, %v", left, err)
+	}
+}
+
+// needJcmd skips where Java is no JDK, unless KBENCH_REQUIRE_KAFKA is set.
+func needJcmd(t *testing.T) {
+	t.Helper()
+	inst, err := kafka.Find(spec.KafkaKRaft.Kafka())
+	if err == nil {
+		_, err = inst.Jcmd()
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("KBENCH_REQUIRE_KAFKA") != "":
+		t.Fatal(err)
+	default:
+		t.Skip("SKIPPED: ", err)
 	}
 }

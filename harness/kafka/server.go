@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -88,7 +87,11 @@ func (s *Server) Start(context.Context) error {
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
 	defer func() { _ = log.Close() }()
-	args := s.cfg.place().Args(s.cfg.Heap, append([]string{"-XX:ErrorFile=" + s.file("hs_err.log")}, s.cfg.JVM...))
+	place, own := s.cfg.place(), []string{"-XX:ErrorFile=" + s.file("hs_err.log")}
+	if s.cfg.Record {
+		own = append(own, place.RecordFlags()...)
+	}
+	args := place.Args(s.cfg.Heap, append(own, s.cfg.JVM...))
 	cmd := exec.Command(s.cfg.Java, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.cfg.Dir, log, log
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone;
@@ -149,41 +152,32 @@ func (s *Server) Trace(context.Context) (io.ReadCloser, error) {
 	return io.NopCloser(&b), err
 }
 
-// dumpRecording has the running JVM write what it recorded. jcmd is beside java
-// where that is a JDK.
-func (s *Server) dumpRecording(ctx context.Context, file string) error {
-	java, err := exec.LookPath(s.cfg.Java)
+// DumpRecording implements provider.Recorder.
+func (s *Server) DumpRecording(ctx context.Context, file string) error {
+	if !s.cfg.Record || !s.Running() {
+		return nil
+	}
+	jcmd, err := s.cfg.Jcmd()
 	if err == nil {
-		java, err = filepath.EvalSymlinks(java)
+		file, err = filepath.Abs(file) // the JVM's own directory is another
 	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	jcmd := filepath.Join(filepath.Dir(java), "jcmd")
-	out, err := exec.CommandContext(ctx, jcmd, strconv.Itoa(s.Pid()), "JFR.dump", "filename="+file).CombinedOutput()
+	out, err := exec.CommandContext(ctx, jcmd, DumpArgs(s.Pid(), file)...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("dump the recording of %s by %s: %w: %s", s.Name(), jcmd, err, tail(out))
+		return fmt.Errorf("%s: %w: %s", jcmd, err, tail(out))
 	}
 	return nil
 }
 
-// Collect implements provider.Node. The configuration goes with the log, and the
-// recording where there is one.
+// Collect implements provider.Node. The configuration goes with the log.
 func (s *Server) Collect(ctx context.Context, dir string) error {
 	r, err := s.Trace(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	if s.cfg.Record && s.Running() {
-		file, err := filepath.Abs(filepath.Join(dir, s.Name()+".jfr"))
-		if err == nil {
-			err = s.dumpRecording(ctx, file)
-		}
-		errs = append(errs, err)
-	}
 	if b, err := io.ReadAll(r); err != nil {
 		errs = append(errs, err)
 	} else if len(b) > 0 {

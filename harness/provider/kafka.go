@@ -1,5 +1,7 @@
 package provider
 
+import "context"
+
 // Kafka is one process of real Apache Kafka that is to be started: a candidate
 // of ZooKeeper mode or a controller of a KRaft quorum.
 type Kafka struct {
@@ -12,11 +14,17 @@ type Kafka struct {
 	// empty formats nothing.
 	ClusterID string
 	Heap      string // of the JVM, such as 1g; both -Xms and -Xmx
-	// Record says that the JVM records itself: where that can be asked for, the
-	// recording is collected as NAME.jfr.
+	// Record has the JVM record itself; the node is a Recorder.
 	Record bool
 	JVM    []string // more flags of the JVM, after those of Kafka's start script
 }
 
 // Property is one line of server.properties.
 type Property struct{ Key, Value string }
+
+// Recorder is a node whose JVM can record itself.
+type Recorder interface {
+	// DumpRecording writes what the running JVM has recorded of its life to a
+	// file. A node that does not run has nothing, and makes no file.
+	DumpRecording(ctx context.Context, file string) error
+}
