@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/testcontainers/testcontainers-go/exec"
+
 	"kbench/docker/images"
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
@@ -40,7 +42,11 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	if err := p.engine.Ensure(ctx, image); err != nil {
 		return nil, err
 	}
-	bp := blueprint{name: k.Name, image: image.Name, cmd: kafkaPlace.Args(k.Heap, k.JVM)}
+	jvm := k.JVM
+	if k.Record {
+		jvm = append(kafkaPlace.RecordFlags(), jvm...)
+	}
+	bp := blueprint{name: k.Name, image: image.Name, cmd: kafkaPlace.Args(k.Heap, jvm)}
 	for file, text := range kafkaPlace.Files(k.Properties) {
 		bp.files = append(bp.files, inFile{path: file, data: []byte(text)})
 	}
@@ -57,11 +63,14 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	if err != nil {
 		return nil, err
 	}
-	return &kafkaNode{n}, n.Start(ctx)
+	return &kafkaNode{n, k.Record}, n.Start(ctx)
 }
 
 // kafkaNode is a container of real Kafka.
-type kafkaNode struct{ *Node }
+type kafkaNode struct {
+	*Node
+	record bool
+}
 
 // ordered is the exit code of a JVM that ended in order after SIGTERM.
 const ordered = 128 + int(syscall.SIGTERM)
@@ -99,6 +108,27 @@ func (n *kafkaNode) Collect(ctx context.Context, dir string) error {
 		cerr = keep(filepath.Join(dir, n.name+".properties"), conf)
 	}
 	return errors.Join(err, terr, cerr)
+}
+
+// DumpRecording implements provider.Recorder, by the jcmd of the image.
+func (n *kafkaNode) DumpRecording(ctx context.Context, file string) error {
+	if !n.record || !n.Running() {
+		return nil
+	}
+	const dump = "/data/recording.jfr"
+	code, said, err := n.tc.Exec(ctx, append([]string{"/opt/java/bin/jcmd"}, kafka.DumpArgs(1, dump)...), exec.Multiplexed())
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		text, _ := io.ReadAll(io.LimitReader(said, 600)) // the code is the news
+		return fmt.Errorf("jcmd of the image ends with code %d: %s; where the image has none, make it of a JDK", code, bytes.TrimSpace(text))
+	}
+	r, err := n.CopyFrom(ctx, dump)
+	if err != nil {
+		return err
+	}
+	return keep(file, r)
 }
 
 // keep writes what r has to a file and closes r.

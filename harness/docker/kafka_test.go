@@ -29,7 +29,8 @@ func TestKafka(t *testing.T) {
 		}
 		t.Setenv("KBENCH_KAFKA", root)
 	}
-	if _, err := kafka.Find(kafkaVersion); err != nil {
+	inst, err := kafka.Find(kafkaVersion)
+	if err != nil {
 		if os.Getenv("KBENCH_REQUIRE_KAFKA") != "" {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := p.Kafka(ctx, provider.Kafka{
-		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m",
+		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m", Record: true,
 		Properties: kafka.Controller{Quorum: kafka.Quorum{
 			ID: 1001, Voters: []nodeconfig.Voter{{ID: 1001, Host: host, Port: ports[0]}},
 			FetchTimeout: time.Second, ElectionTimeout: 500 * time.Millisecond, ElectionBackoffMax: time.Second,
@@ -69,8 +70,13 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitLead(t, n, first)
-	stop(provider.Kill, -1)
 	dir := t.TempDir()
+	if _, err := inst.Jcmd(); err != nil {
+		t.Log("SKIPPED: no recording was taken: ", err)
+	} else {
+		wantRecording(t, n, filepath.Join(dir, "controller-1001.jfr"))
+	}
+	stop(provider.Kill, -1)
 	if err := n.Collect(ctx, dir); err != nil {
 		t.Error(err)
 	}
@@ -81,6 +87,16 @@ func TestKafka(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "controller-1001.properties")); err != nil || !strings.Contains(string(b), "node.id=1001\n") {
 		t.Errorf("server.properties is %q, %v", b, err)
+	}
+}
+
+func wantRecording(t *testing.T, n provider.Node, file string) {
+	t.Helper()
+	if err := n.(provider.Recorder).DumpRecording(within(t, time.Minute), file); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(b), "FLR\x00") {
+		t.Errorf("no recording: %d bytes, %v", len(b), err)
 	}
 }
 
