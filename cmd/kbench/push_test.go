@@ -69,8 +69,30 @@ func TestPushedRun(t *testing.T) {
 		}
 	}
 	checkFigures(t, r, want...)
+	if !controllersSaid(t, r.Dir, "voter can be reached again") { // which voters that fetch do not say
+		t.Error("no voter tells that it sends to the one that was killed: does the leader push?")
+	}
 	out, err := runKbench(ctx, os.Args[0], dir, "verify", "out").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "ok   raft-push.base.1: quorum, looked at ") {
 		t.Errorf("verify: %v\n%s", err, out)
 	}
+}
+
+// controllersSaid looks for a line in the logs of a run's controllers.
+func controllersSaid(t *testing.T, dir, line string) bool {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "nodes", "*", "controller-*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no logs of controllers in %s, %v", dir, err)
+	}
+	for _, file := range logs {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), line) {
+			return true
+		}
+	}
+	return false
 }
