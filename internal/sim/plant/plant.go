@@ -24,11 +24,11 @@ type Bug struct {
 	Args       []string // more flags of the hunt
 }
 
-// sources gives the edited content of each file that b touches, by its path
-// below root.
-func (b Bug) sources(root string) (map[string][]byte, error) {
+// Sources gives the edited content of each file that edits touch, by its path
+// below root. Edits of one file follow each other.
+func Sources(root string, edits []Edit) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, e := range b.Edits {
+	for _, e := range edits {
 		file, before, after := e[0], []byte(e[1]), []byte(e[2])
 		src, ok := out[file]
 		if !ok {
@@ -38,7 +38,7 @@ func (b Bug) sources(root string) (map[string][]byte, error) {
 			}
 		}
 		if n := bytes.Count(src, before); n != 1 {
-			return nil, fmt.Errorf("planted bug %s: %s has %d times %q, not once: write the bug anew", b.Name, file, n, before)
+			return nil, fmt.Errorf("%s has %d times %q, not once: write the edit anew", file, n, before)
 		}
 		out[file] = bytes.Replace(src, before, after, 1)
 	}
@@ -54,8 +54,8 @@ func Check(t *testing.T, root string, bugs []Bug) {
 			t.Errorf("two planted bugs are named %s", b.Name)
 		}
 		seen[b.Name] = true
-		if _, err := b.sources(root); err != nil {
-			t.Error(err)
+		if _, err := Sources(root, b.Edits); err != nil {
+			t.Errorf("planted bug %s: %v", b.Name, err)
 		}
 	}
 }
@@ -88,11 +88,22 @@ func Teeth(t *testing.T, root string, bugs []Bug, seeds int, passes func(b Bug, 
 // build compiles the test in the working directory with the bug in place of the
 // source.
 func build(t *testing.T, gobin, root string, b Bug) string {
-	dir := t.TempDir()
-	sources, err := b.sources(root)
+	sources, err := Sources(root, b.Edits)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("planted bug %s: %v", b.Name, err)
 	}
+	bin := filepath.Join(t.TempDir(), "sim.test")
+	if out, err := exec.Command(gobin, "test", "-c", "-overlay", Overlay(t, root, sources), "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// Overlay writes what the flag -overlay of go takes: sources, by their paths
+// below root, in place of the files or beside them.
+func Overlay(t *testing.T, root string, sources map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for name, src := range sources {
 		from, err := filepath.Abs(filepath.Join(root, name))
@@ -113,11 +124,7 @@ func build(t *testing.T, gobin, root string, b Bug) string {
 	if err := os.WriteFile(list, j, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bin := filepath.Join(dir, "sim.test")
-	if out, err := exec.Command(gobin, "test", "-c", "-overlay", list, "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
+	return list
 }
 
 // hunt runs a binary until the first violation; invariant is empty if there is
