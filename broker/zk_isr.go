@@ -130,21 +130,20 @@ func (p *zkPlane) propagateISR(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		s := p.session.Load()
-		if s == nil {
-			continue
+		if s := p.session.Load(); s != nil {
+			p.tellISR(ctx, s, p.b.cfg.Now())
 		}
-		tps := p.isr.due(p.b.cfg.Now())
-		if len(tps) == 0 {
-			continue
-		}
-		for part := range slices.Chunk(tps, isrNoteSize) {
-			r := s.Do(ctx, zk.CreateSequential(zk.ISRChangesPath+"/isr_change_", zk.EncodePartitionSet(part)))
-			if r.Err != nil {
-				p.b.log.Warn("ISR changes are not propagated", "partitions", len(part), "reason", r.Err)
-				for _, tp := range part {
-					p.isr.add(tp, p.b.cfg.Now())
-				}
+	}
+}
+
+// tellISR writes what is due now, and has it written later where it fails.
+func (p *zkPlane) tellISR(ctx context.Context, s *zk.Session, now time.Time) {
+	for part := range slices.Chunk(p.isr.due(now), isrNoteSize) {
+		r := s.Do(ctx, zk.CreateSequential(zk.ISRChangesPath+"/isr_change_", zk.EncodePartitionSet(part)))
+		if r.Err != nil {
+			p.b.log.Warn("ISR changes are not propagated", "partitions", len(part), "reason", r.Err)
+			for _, tp := range part {
+				p.isr.add(tp, now)
 			}
 		}
 	}

@@ -63,8 +63,13 @@ func TestLeadersWriteISRsBeforeKIP497(t *testing.T) {
 		t.Errorf("%v are told at once", tps)
 	}
 	p.isr.add(tp, now)
-	if tps := p.isr.due(now.Add(6 * time.Second)); !slices.Equal(tps, []kafka.TopicPartition{tp}) {
-		t.Errorf("%v are told", tps)
+	p.tellISR(t.Context(), s, now.Add(6*time.Second))
+	notes := s.Do(t.Context(), zk.Children(zk.ISRChangesPath)).Children
+	if len(notes) != 1 {
+		t.Fatalf("the controller is told by %d notifications", len(notes))
+	}
+	if told, err := zk.DecodePartitionSet(s.Do(t.Context(), zk.Get(zk.ISRChangesPath+"/"+notes[0])).Data); err != nil || !slices.Equal(told, []kafka.TopicPartition{tp}) {
+		t.Errorf("%v are told, %v", told, err)
 	}
 	// Another wrote meanwhile: the first attempt to shrink fails, a later one not.
 	if w := s.Do(t.Context(), zk.Set(zk.StatePath("a", 0), zk.EncodeState(state()), zk.AnyVersion)); w.Err != nil {
