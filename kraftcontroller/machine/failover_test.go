@@ -88,10 +88,13 @@ func (q *quorum) beat(id int32, fence, shutdown bool) {
 }
 
 // elect makes a node the leader of the next epoch; the log keeps what is
-// stable and as much more as was drawn.
+// stable and as much more as was drawn. One that leads again may not have
+// noticed that it did not meanwhile.
 func (q *quorum) elect(node int) {
 	if q.epoch > 0 {
-		q.step(q.active, Renounce{})
+		if node != q.active || rapid.Bool().Draw(q.t, "noticed") {
+			q.step(q.active, Renounce{})
+		}
 		keep := rapid.IntRange(int(q.stable)+1, len(q.log)).Draw(q.t, "kept")
 		for keep > int(q.stable)+1 && !q.log[keep-1].end {
 			keep--
