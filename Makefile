@@ -13,7 +13,7 @@ GOTESTSUM   = $(GO) run gotest.tools/gotestsum@v1.13.0
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build run test race lint fuzz sim teeth images kafka interop-zk interop-kraft duel-zk duel-kraft bench release clean
+.PHONY: help build run test race lint fuzz sim teeth handlers images kafka interop-zk interop-kraft duel-zk duel-kraft bench release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ sim: ## simulate the machines of both controllers under faults, SEEDS seeds
 
 teeth: ## plant bugs one at a time; each must be found by a named invariant
 	$(GO) test -tags teeth ./internal/sim/... -run 'TestTeeth' -count=1 -v -timeout 60m
+
+handlers: ## take out one handler at a time; the tests that the READMEs name for it must fail
+	$(GO) test -tags handlers ./internal/unplug -run TestHandlers -count=1 -parallel 6 -timeout 30m
 
 images: build ## build the images of the docker provider and print their names
 	$(GO) run ./docker/build -node bin/kbench

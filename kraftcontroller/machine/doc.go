@@ -55,7 +55,8 @@
 // # What is tested where
 //
 // Each request, record, transition and error code of the controller with a test
-// that fails without it; stories/x is the story testdata/stories/x.
+// that fails without it (internal/unplug); stories/x is the story
+// testdata/stories/x.
 //
 //	request  CreateTopics (19)                        stories/create_topics
 //	request  DeleteTopics (20)                        stories/create_topics
@@ -111,7 +112,7 @@
 //	state    active -> active, another epoch          TestFailover
 //	state    fenced -> unfenced                       stories/fencing
 //	state    fenced -> may shut down                  stories/controlled_shutdown
-//	state    unfenced -> fenced                       stories/fencing
+//	state    unfenced -> fenced                       stories/controlled_shutdown
 //	state    unfenced -> controlled shutdown          stories/controlled_shutdown
 //	state    unfenced -> may shut down                stories/controlled_shutdown
 //	state    controlled shutdown -> itself            stories/shutdown_failover

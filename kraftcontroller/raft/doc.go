@@ -68,7 +68,8 @@
 //
 // Each request, state, transition and error code of the machine, as the stories
 // in testdata print it, and the stories that show it. TestTable holds this to
-// the stories; internal/sim drives all of it at random.
+// the stories, which fail without it (internal/unplug); internal/sim drives all
+// of it at random.
 //
 //	Vote epoch=               machine/election quorum/failover
 //	Vote: NONE                machine/vote
