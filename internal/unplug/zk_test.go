@@ -1,6 +1,8 @@
 package unplug
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -13,12 +15,45 @@ var zkTable = testtable.Table{
 	Packages: map[string]string{"": ".", "zk.": "zk", "broker.": "../broker", "outage.": "../internal/outage"},
 	Stories:  map[string]testtable.Stories{"story ": {Package: "machine", Files: "testdata/stories", Test: "TestStories"}},
 	Names:    `story \w+|(?:zk\.|broker\.|outage\.)?\bTest\w+`,
-	Rows:     45,
+	Rows:     95,
 }
 
 // TestZKReadmeNamesTests: every test that the README of ZooKeeper mode names
 // exists.
 func TestZKReadmeNamesTests(t *testing.T) { testtable.Check(t, zkTable) }
+
+// TestZKReadmeListsCodes: every error code that the event thread gives has a row.
+func TestZKReadmeListsCodes(t *testing.T) {
+	listed := map[string]bool{}
+	for _, row := range zkTable.Read(t) {
+		if row.Heading == "Error codes" {
+			listed[row.Cells[0]] = true
+		}
+	}
+	names, err := os.ReadFile("../../kafka/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+): +"([A-Z_]+)",$`).FindAllStringSubmatch(string(names), -1) {
+		text[m[1]] = m[2]
+	}
+	files, err := filepath.Glob("../../zkcontroller/machine/*.go")
+	if err != nil || len(files) == 0 || len(text) == 0 {
+		t.Fatalf("%d files, %d codes: %v", len(files), len(text), err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\bkafka\.(\w+)`).FindAllStringSubmatch(string(src), -1) {
+			if code := text[m[1]]; code != "" && code != "NONE" && !listed[code] {
+				t.Errorf("%s: %s has no row", file, code)
+			}
+		}
+	}
+}
 
 // zkEvents are the events of rows that do not name them as the machine does.
 var zkEvents = map[string][]string{
@@ -50,6 +85,10 @@ func zkCases(t *testing.T) []Case {
 			}
 		case "Requests":
 			handlers = requestHandlers(row.Cells[0])
+		case "Transitions":
+			handlers = []string{"state " + row.Cells[0]}
+		case "Error codes":
+			handlers = []string{"error " + row.Cells[0]}
 		default:
 			requireBare(t, row.Heading)
 			continue

@@ -12,6 +12,8 @@ import (
 //	event elect       nobody is elected
 //	event expire      the end of a session is not noticed
 //	request X         it is sent without content, and not served
+//	state X -> Y      the transition is not legal, or is not made
+//	error X           the check that gives it finds nothing wrong, see Plan.Codes
 //	znode /path       what is written there is empty, or not written; what is
 //	                  read from lists is nothing
 var zkEdits = []plant.Edit{
@@ -24,6 +26,10 @@ var zkEdits = []plant.Edit{
 	off("zkcontroller/zk/election.go", "func (s *Session) lostReply(ctx context.Context, id kafka.BrokerID, tried kafka.ControllerEpoch) (Election, error) {\n", "event elect", "return Election{}, nil"),
 	off("zkcontroller/zk/session.go", "\tcase gozk.StateExpired:\n", "event expire", "return"),
 	off("zkcontroller/controller.go", "\tcase zk.Expired:\n", "event expire", "return"),
+
+	after("zkcontroller/machine/state.go", "func (s PartitionState) mayBecome(to PartitionState) bool {\n", "\tif unplugged(\"state partition \" + s.String() + \" -> \" + to.String()) {\n\t\treturn false\n\t}\n"),
+	after("zkcontroller/machine/state.go", "func (s ReplicaState) mayBecome(to ReplicaState) bool {\n", "\tif unplugged(\"state replica \" + s.String() + \" -> \" + to.String()) {\n\t\treturn false\n\t}\n"),
+	off("zkcontroller/machine/deletion.go", "func (m *Machine) finishDeletions(f *flow, ts []*topic) error {\n", "state replica DeletionSuccessful -> NonExistent", "return nil"),
 
 	served,
 	before(

@@ -333,6 +333,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		for _, n := range arg(d, "topics") {
 			e.Topics = append(e.Topics, TopicRef{Name: n})
 		}
+		if d.HasArg("unknown-id") {
+			e.Topics = append(e.Topics, TopicRef{ID: kafka.UUID{9}})
+		}
 		s.step(e)
 	case "delete-znode": // a tool asks for deletions
 		for _, n := range arg(d, "topics") {
@@ -363,6 +366,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 			Call: s.next(), ValidateOnly: d.HasArg("validate"),
 			Updates: []FeatureUpdate{{arg(d, "feature")[0], int16(num(d, "level", 0)), UpgradeType(num(d, "type", 1))}},
 		})
+	case "rewrite-feature": // by another, so that the version that was read is old
+		s.zk.featureVersion++
 	case "lose-states": // of a topic: what a deletion that broke off leaves
 		for tp := range s.zk.states {
 			if tp.Topic == arg(d, "topic")[0] {
