@@ -17,6 +17,7 @@
 //	leader -> leader                    same epoch: a newer ISR; new epoch: followers begin anew
 //	leader -> follower                  metadata names another leader
 //	any -> none                         the replica was removed, or its topic
+//	any -> offline                      its log directory failed; only removal follows
 //	ISR grows                           a follower fetched up to the high watermark: Take, then Complete
 //	ISR shrinks                         CheckLag found a follower behind for too long
 //

@@ -30,8 +30,8 @@ type Appended struct {
 }
 
 // Append gives the offsets of a batch. The code is UNKNOWN_TOPIC_OR_PARTITION
-// or UNKNOWN_TOPIC_ID where this broker has no replica, NOT_LEADER_OR_FOLLOWER
-// where it does not lead, NOT_ENOUGH_REPLICAS below the least ISR, or the
+// or UNKNOWN_TOPIC_ID where this broker has no replica, KAFKA_STORAGE_ERROR where
+// its log directory failed, NOT_LEADER_OR_FOLLOWER where it does not lead, NOT_ENOUGH_REPLICAS below the least ISR, or the
 // refusal of the producer's sequence.
 func (m *Manager) Append(now int64, a Append) Appended {
 	m.mu.Lock()
@@ -69,21 +69,23 @@ func refuseAppend(code kafka.ErrorCode, leader kafka.BrokerID, epoch kafka.Leade
 	return Appended{Code: code, Base: kafka.NoOffset, Leader: leader, LeaderEpoch: epoch}
 }
 
-// resolve finds a replica by name or id.
+// resolve finds a replica by name or id that can be served.
 func (m *Manager) resolve(name string, id kafka.UUID, p int32) (*replica, kafka.ErrorCode) {
+	var r *replica
 	if id.IsZero() {
-		if r := m.find(name, p); r != nil {
-			return r, kafka.None
-		}
+		r = m.find(name, p)
+	} else {
+		r = m.findByID(id, p)
+	}
+	switch {
+	case r == nil && !id.IsZero() && m.byID[id] == nil:
+		return nil, kafka.UnknownTopicID
+	case r == nil:
 		return nil, kafka.UnknownTopicOrPartition
+	case m.offline(r):
+		return nil, kafka.KafkaStorageError
 	}
-	if r := m.findByID(id, p); r != nil {
-		return r, kafka.None
-	}
-	if m.byID[id] != nil {
-		return nil, kafka.UnknownTopicOrPartition
-	}
-	return nil, kafka.UnknownTopicID
+	return r, kafka.None
 }
 
 // appendToLog moves the log end of a leader and wakes the followers that had

@@ -21,6 +21,8 @@ type Config struct {
 	// FetchBackoff is Kafka's replica.fetch.backoff.ms: how long a follower
 	// leaves a partition alone that its leader refused.
 	FetchBackoff time.Duration
+	// Dirs is the number of log directories, at most MaxDirs; 0 counts as 1.
+	Dirs int
 	// OnFetcher is called, outside the lock, for each leader broker that this
 	// broker begins to follow; the fetcher lives as long as the Manager.
 	OnFetcher func(*Fetcher)
@@ -39,6 +41,7 @@ type Manager struct {
 	nextID   int32                       // of the last session
 	leads    int
 	total    int
+	dirs     []dirState
 	bytes    int64 // payload received and dropped
 
 	isrQueue      []*replica  // to propose an ISR for
@@ -58,6 +61,7 @@ func NewManager(cfg Config) *Manager {
 		byName: map[string]*topic{}, byID: map[kafka.UUID]*topic{},
 		sessions: map[kafka.BrokerID]*session{}, fetchers: map[kafka.BrokerID]*Fetcher{},
 		isrReady: make(chan struct{}, 1),
+		dirs:     make([]dirState, max(cfg.Dirs, 1)),
 	}
 }
 
@@ -69,6 +73,9 @@ type Change struct {
 	// State is what the controller says; nil, or a state whose replicas do
 	// not hold this broker, removes the replica. It is only read.
 	State *metadata.Partition
+	// Dir is the log directory in which the replica is known to lie, where this
+	// broker does not have it yet; 0 puts it into the one with the fewest.
+	Dir int
 }
 
 // Apply takes over what the controller decided, in order. A state whose leader
@@ -103,8 +110,12 @@ func (m *Manager) apply(now int64, c *Change) bool {
 	r := t.get(c.Partition)
 	if r == nil {
 		r = t.add(c.Partition)
+		r.dir = m.place(c.Dir)
 		m.total++
 	} else if c.State.LeaderEpoch < r.leaderEpoch || c.State.LeaderEpoch == r.leaderEpoch && c.State.PartitionEpoch <= r.partitionEpoch {
+		return false
+	}
+	if m.offline(r) {
 		return false
 	}
 	r.setPeers(m.cfg.Self, c.State.Replicas)
@@ -177,6 +188,7 @@ func (m *Manager) remove(name string, p int32) bool {
 	t.parts[len(t.parts)-1] = nil
 	t.parts = t.parts[:len(t.parts)-1]
 	m.total--
+	m.dirs[r.dir-1].replicas--
 	if len(t.parts) == 0 {
 		delete(m.byName, name)
 		delete(m.byID, t.id)
@@ -279,6 +291,15 @@ func (m *Manager) topics() []*topic {
 // eachLed calls f under the lock for every replica led here, releasing the
 // lock between topics every applyChunk replicas.
 func (m *Manager) eachLed(f func(*replica)) {
+	m.each(func(r *replica) {
+		if r.leader == m.cfg.Self {
+			f(r)
+		}
+	})
+}
+
+// each is eachLed for every replica.
+func (m *Manager) each(f func(*replica)) {
 	n := 0
 	topics := m.topics()
 	m.mu.Lock()
@@ -290,9 +311,7 @@ func (m *Manager) eachLed(f func(*replica)) {
 			m.mu.Lock()
 		}
 		for _, r := range t.parts {
-			if r.leader == m.cfg.Self {
-				f(r)
-			}
+			f(r)
 		}
 	}
 }
@@ -314,6 +333,7 @@ func (m *Manager) Counts() Counts {
 type Held struct {
 	TopicID     kafka.UUID
 	LeaderEpoch kafka.LeaderEpoch
+	Offline     bool // its log directory failed
 }
 
 // Held finds a replica, or false where this broker has none.
@@ -324,7 +344,7 @@ func (m *Manager) Held(tp kafka.TopicPartition) (Held, bool) {
 	if r == nil {
 		return Held{}, false
 	}
-	return Held{TopicID: r.topic.id, LeaderEpoch: r.leaderEpoch}, true
+	return Held{TopicID: r.topic.id, LeaderEpoch: r.leaderEpoch, Offline: m.offline(r)}, true
 }
 
 // Info is the state of one replica.
@@ -335,6 +355,8 @@ type Info struct {
 	PartitionEpoch kafka.PartitionEpoch
 	LogEnd         kafka.Offset
 	HighWatermark  kafka.Offset
+	Dir            int              // the number of its log directory
+	Offline        bool             // that directory failed
 	ISR            []kafka.BrokerID // as the leader knows it; nil on a follower
 }
 
@@ -348,7 +370,7 @@ func (m *Manager) Info(tp kafka.TopicPartition) (Info, bool) {
 	}
 	i := Info{
 		TopicID: r.topic.id, Leader: r.leader, LeaderEpoch: r.leaderEpoch, PartitionEpoch: r.partitionEpoch,
-		LogEnd: r.logEnd, HighWatermark: r.highWatermark,
+		LogEnd: r.logEnd, HighWatermark: r.highWatermark, Dir: int(r.dir), Offline: m.offline(r),
 	}
 	if r.leader == m.cfg.Self {
 		i.ISR = append(i.ISR, m.cfg.Self)

@@ -32,6 +32,7 @@ type replica struct {
 	lastEpoch      kafka.LeaderEpoch // of the last batch; kafka.NoEpoch for an empty log
 	partitionEpoch kafka.PartitionEpoch
 	flags          replicaFlags
+	dir            uint8 // number of its log directory
 }
 
 type replicaFlags uint8

@@ -29,6 +29,7 @@ type cluster struct {
 	truth    map[kafka.TopicPartition]*metadata.Partition
 	dead     map[kafka.BrokerID]bool // not eligible for an ISR
 	parked   map[[2]kafka.BrokerID]*FollowerFetch
+	dirs     int // log directories of brokers that boot
 }
 
 func newCluster(t testing.TB, n int) *cluster {
@@ -46,7 +47,7 @@ func newCluster(t testing.TB, n int) *cluster {
 // boot starts a broker without memory.
 func (c *cluster) boot(id kafka.BrokerID) {
 	c.nodes[id] = NewManager(Config{
-		Self: id, LagMax: 10 * time.Second, FetchBackoff: time.Second,
+		Self: id, LagMax: 10 * time.Second, FetchBackoff: time.Second, Dirs: c.dirs,
 		OnFetcher: func(f *Fetcher) { c.fetchers[[2]kafka.BrokerID{id, f.Leader()}] = f },
 	})
 }
@@ -195,6 +196,12 @@ func (c *cluster) show(tp kafka.TopicPartition) string {
 		if i.ISR != nil {
 			out += fmt.Sprintf(" isr=%v", i.ISR)
 		}
+		if c.dirs > 0 {
+			out += fmt.Sprintf(" dir=%d", i.Dir)
+		}
+		if i.Offline {
+			out += " offline"
+		}
 		out += "\n"
 	}
 	return out
@@ -255,7 +262,9 @@ func TestStories(t *testing.T) {
 				c.truth[tp] = &s
 				return s.String()
 			case "learn":
-				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].Apply(c.now, []Change{c.change(tp)}))
+				change := c.change(tp)
+				change.Dir = int(n)
+				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].Apply(c.now, []Change{change}))
 			case "fetch":
 				return c.fetch(kafka.BrokerID(by), kafka.BrokerID(of))
 			case "reset":
@@ -298,10 +307,15 @@ func TestStories(t *testing.T) {
 				}
 				return ""
 			case "boot":
+				d.MaybeScanArgs(t, "dirs", &c.dirs)
 				c.boot(kafka.BrokerID(by))
 				return ""
 			case "remove":
 				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].Remove(tp))
+			case "fail-dir":
+				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].FailDir(int(n)))
+			case "checkpoints":
+				return fmt.Sprint(c.nodes[kafka.BrokerID(by)].Checkpoints())
 			case "show":
 				return c.show(tp)
 			}
