@@ -19,7 +19,7 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 	req := r.Body.(*kmsg.MetadataRequest)
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
 	img := b.Image()
-	a := metadataAnswer{img: img, version: req.Version, live: make(map[kafka.BrokerID]struct{}, img.NumBrokers())}
+	a := metadataAnswer{img: img, version: req.Version, live: make(map[kafka.BrokerID]*metadata.Broker, img.NumBrokers())}
 	resp.AuthorizedOperations = noOperations
 	resp.ControllerID = int32(b.plane.controllerID(img))
 	if id := b.plane.clusterID(); id != "" {
@@ -33,7 +33,7 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 			rb := kmsg.NewMetadataResponseBroker()
 			rb.NodeID, rb.Host, rb.Port, rb.Rack = n.id, n.host, n.port, n.rack
 			resp.Brokers = append(resp.Brokers, rb)
-			a.live[reg.ID] = struct{}{}
+			a.live[reg.ID] = reg
 		}
 	}
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
@@ -54,8 +54,8 @@ func (b *Broker) handleMetadata(_ context.Context, r *wire.Request) (kmsg.Respon
 type metadataAnswer struct {
 	img     *metadata.Image
 	version int16
-	live    map[kafka.BrokerID]struct{} // brokers that clients of the listener can reach
-	ids     []int32                     // the rest of a block that replica lists are cut from
+	live    map[kafka.BrokerID]*metadata.Broker // brokers that clients of the listener can reach
+	ids     []int32                             // the rest of a block that replica lists are cut from
 }
 
 // asked answers one topic that was asked for by name or id.
@@ -99,8 +99,9 @@ func (a *metadataAnswer) partition(p int32, state *metadata.Partition) kmsg.Meta
 	rp := kmsg.NewMetadataResponseTopicPartition()
 	rp.Partition, rp.Leader, rp.LeaderEpoch = p, int32(state.Leader), int32(state.LeaderEpoch)
 	rp.Replicas, rp.ISR = a.list(state.Replicas), a.list(state.ISR)
-	for _, id := range state.Replicas {
-		if !a.alive(id) {
+	for i, id := range state.Replicas {
+		reg := a.live[id]
+		if reg == nil || i < len(state.Directories) && !reg.HasOnlineDirectory(state.Directories[i]) {
 			rp.OfflineReplicas = append(rp.OfflineReplicas, int32(id))
 		}
 	}
@@ -111,8 +112,7 @@ func (a *metadataAnswer) partition(p int32, state *metadata.Partition) kmsg.Meta
 }
 
 func (a *metadataAnswer) alive(id kafka.BrokerID) bool {
-	_, ok := a.live[id]
-	return ok
+	return a.live[id] != nil
 }
 
 // list copies broker ids into the wire's type, many lists from one block.

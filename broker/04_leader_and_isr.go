@@ -74,11 +74,14 @@ func (p *zkPlane) answerState(resp *kmsg.LeaderAndISRResponse, t *kmsg.LeaderAnd
 	return []replica.Change{{Topic: t.Topic, Partition: s.Partition, State: stateOfISR(s)}}
 }
 
-// acceptState says whether one partition's state applies here: it must name
-// this broker, the same topic, and a leader epoch that is newer.
+// acceptState says whether one partition's state applies here: its log directory
+// must work, and it must name this broker, the same topic, and a leader epoch that
+// is newer.
 func (p *zkPlane) acceptState(t *kmsg.LeaderAndISRRequestTopicState, s *kmsg.LeaderAndISRRequestTopicPartition) kafka.ErrorCode {
 	held, ok := p.b.replicas.Held(kafka.TopicPartition{Topic: t.Topic, Partition: s.Partition})
 	switch {
+	case held.Offline:
+		return kafka.KafkaStorageError
 	case ok && !held.TopicID.IsZero() && t.TopicID != [16]byte{} && held.TopicID != t.TopicID:
 		return kafka.InconsistentTopicID
 	case !slices.Contains(s.Replicas, int32(p.b.cfg.ID)):

@@ -48,6 +48,8 @@ func (p *zkPlane) stopReplica(resp *kmsg.StopReplicaResponse, topic string, part
 	part := kmsg.NewStopReplicaResponsePartition()
 	part.Topic, part.Partition = topic, partition
 	switch {
+	case held.Offline:
+		part.ErrorCode = int16(kafka.KafkaStorageError)
 	case ok && epoch != epochDuringDelete && epoch != kafka.NoEpoch && epoch < held.LeaderEpoch:
 		part.ErrorCode = int16(kafka.FencedLeaderEpoch)
 	case remove:

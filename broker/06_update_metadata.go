@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -59,14 +60,14 @@ func (p *zkPlane) handleUpdateMetadata(ctx context.Context, r *wire.Request) (km
 // mergeMetadata puts a request into d and gives the number of partitions that
 // went with their topics.
 func mergeMetadata(d *metadata.Delta, req *kmsg.UpdateMetadataRequest) (removed int, err error) {
-	mergeBrokers(d, req.LiveBrokers)
+	live := mergeBrokers(d, req.LiveBrokers)
 	topics := req.TopicStates
 	if len(req.PartitionStates) > 0 {
 		topics = groupByTopic(req.PartitionStates)
 	}
 	for i := range topics {
 		t := &topics[i]
-		n, err := mergeTopic(d, t)
+		n, err := mergeTopic(d, t, live)
 		if err != nil {
 			return removed, fmt.Errorf("topic %s: %w", t.Topic, err)
 		}
@@ -93,7 +94,7 @@ func groupByTopic(states []kmsg.UpdateMetadataRequestTopicPartition) []kmsg.Upda
 
 // mergeTopic puts the partitions of one topic. The controller deletes topics
 // as a whole, so one partition in deletion removes all.
-func mergeTopic(d *metadata.Delta, t *kmsg.UpdateMetadataRequestTopicState) (removed int, err error) {
+func mergeTopic(d *metadata.Delta, t *kmsg.UpdateMetadataRequestTopicState, live map[kafka.BrokerID]bool) (removed int, err error) {
 	known, ok := d.Image().Topic(t.Topic)
 	id := kafka.UUID(t.TopicID)
 	if ok && (leaving(t) || !id.IsZero() && known.ID() != id && !known.ID().IsZero()) {
@@ -111,11 +112,29 @@ func mergeTopic(d *metadata.Delta, t *kmsg.UpdateMetadataRequestTopicState) (rem
 	}
 	for j := range t.PartitionStates {
 		s := &t.PartitionStates[j]
-		if err := d.SetPartition(t.Topic, s.Partition, stateOfUpdate(s)); err != nil {
+		if err := d.SetPartition(t.Topic, s.Partition, stateOfUpdate(s, live)); err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
+}
+
+// lostDirectories marks the replicas that are offline on a broker that lives; nil
+// where there are none.
+func lostDirectories(replicas []kafka.BrokerID, offline []int32, live map[kafka.BrokerID]bool) []kafka.UUID {
+	var dirs []kafka.UUID
+	for _, off := range offline {
+		id := kafka.BrokerID(off)
+		i := slices.Index(replicas, id)
+		if i < 0 || !live[id] {
+			continue
+		}
+		if dirs == nil {
+			dirs = slices.Repeat([]kafka.UUID{metadata.UnassignedDirectory}, len(replicas))
+		}
+		dirs[i] = metadata.LostDirectory
+	}
+	return dirs
 }
 
 func leaving(t *kmsg.UpdateMetadataRequestTopicState) bool {
@@ -127,7 +146,10 @@ func leaving(t *kmsg.UpdateMetadataRequestTopicState) bool {
 	return false
 }
 
-func stateOfUpdate(s *kmsg.UpdateMetadataRequestTopicPartition) metadata.Partition {
+// stateOfUpdate gives a partition's state. A replica that the controller calls
+// offline on a broker that lives is in a directory that failed, or its broker is
+// shutting down.
+func stateOfUpdate(s *kmsg.UpdateMetadataRequestTopicPartition, live map[kafka.BrokerID]bool) metadata.Partition {
 	ids := make([]kafka.BrokerID, 0, len(s.Replicas)+len(s.ISR))
 	for _, id := range s.Replicas {
 		ids = append(ids, kafka.BrokerID(id))
@@ -137,14 +159,14 @@ func stateOfUpdate(s *kmsg.UpdateMetadataRequestTopicPartition) metadata.Partiti
 	}
 	n := len(s.Replicas)
 	return metadata.Partition{
-		Replicas: ids[:n:n], ISR: ids[n:], Leader: kafka.BrokerID(s.Leader),
+		Replicas: ids[:n:n], ISR: ids[n:], Leader: kafka.BrokerID(s.Leader), Directories: lostDirectories(ids[:n], s.OfflineReplicas, live),
 		LeaderEpoch: kafka.LeaderEpoch(s.LeaderEpoch), PartitionEpoch: kafka.PartitionEpoch(s.ZKVersion),
 	}
 }
 
-// mergeBrokers makes live the only brokers.
-func mergeBrokers(d *metadata.Delta, live []kmsg.UpdateMetadataRequestLiveBroker) {
-	named := make(map[kafka.BrokerID]bool, len(live))
+// mergeBrokers makes live the only brokers, and gives their ids.
+func mergeBrokers(d *metadata.Delta, live []kmsg.UpdateMetadataRequestLiveBroker) (named map[kafka.BrokerID]bool) {
+	named = make(map[kafka.BrokerID]bool, len(live))
 	for i := range live {
 		b := brokerOfUpdate(&live[i])
 		named[b.ID] = true
@@ -161,6 +183,7 @@ func mergeBrokers(d *metadata.Delta, live []kmsg.UpdateMetadataRequestLiveBroker
 	for _, id := range gone {
 		d.RemoveBroker(id)
 	}
+	return named
 }
 
 // brokerOfUpdate gives a live broker. The controller does not tell other

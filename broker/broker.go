@@ -42,6 +42,9 @@ type Plane interface {
 	// topicConfig is configs for a topic on the produce path: cached, and nil
 	// where it cannot be had.
 	topicConfig(ctx context.Context, topic string) map[string]string
+	// logDirFailed tells the controller that a log directory failed, for as long as
+	// that takes or until ctx ends.
+	logDirFailed(ctx context.Context)
 }
 
 // Broker is one broker. Make it with New.
@@ -56,12 +59,14 @@ type Broker struct {
 
 	alter     *channel // AlterPartition
 	producers producerIDs
+	dirs      logDirs
 
 	mu       sync.Mutex
 	channels []*channel
 	ctx      context.Context // of Run; nil before
 	cancel   context.CancelFunc
 	waiting  []*replica.Fetcher // fetchers born before Run
+	dead     error              // why the broker ends by itself
 	ending   bool               // Run joins what there is and starts no more
 	wg       sync.WaitGroup
 	done     chan struct{} // closed when Run returned
@@ -79,7 +84,9 @@ func New(cfg Config, plane Plane) (*Broker, error) {
 	b.image.Store(metadata.Empty())
 	b.replicas = replica.NewManager(replica.Config{
 		Self: cfg.ID, LagMax: cfg.ReplicaLagMax, FetchBackoff: cfg.FetchBackoff, OnFetcher: b.startFetcher,
+		Dirs: len(cfg.LogDirs),
 	})
+	b.dirs.init(cfg.LogDirs)
 	b.alter = b.newChannel("alter-partition")
 	b.producers.init(b)
 	if err := plane.bind(b); err != nil {
@@ -109,6 +116,9 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 	b.wg.Go(func() { b.runAlter(ctx) })
 	b.wg.Go(func() { b.runLagCheck(ctx) })
+	if len(b.cfg.LogDirs) > 0 {
+		b.wg.Go(func() { b.runCheckpoints(ctx) })
+	}
 	err := b.plane.run(ctx)
 	cancel()
 	b.mu.Lock()
@@ -116,10 +126,22 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.mu.Unlock()
 	b.wg.Wait()
 	b.closeChannels()
+	b.closeDirs()
+	if b.dead != nil {
+		err = b.dead
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("broker %d: %w", b.cfg.ID, err)
 	}
 	return nil
+}
+
+// die ends Run with an error.
+func (b *Broker) die(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dead = err
+	b.cancel()
 }
 
 // Shutdown leaves in a controlled way and then ends Run, which it waits for.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"kbench/broker/replica"
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/wire"
@@ -31,11 +32,21 @@ type Config struct {
 	Rack     string
 	// DataDir keeps what must survive a restart; "" keeps nothing.
 	DataDir string
+	// LogDirs are the log directories, log.dirs. Replicas lie in them as Kafka's do,
+	// and the broker is without those of a directory that fails. None keeps nothing
+	// of the replicas on a disk.
+	LogDirs []LogDir
 
 	ReplicaLagMax  time.Duration // replica.lag.time.max.ms, 30 s
 	FetchWait      time.Duration // replica.fetch.wait.max.ms, 500 ms: the period of an idle follower's fetches
 	FetchBackoff   time.Duration // replica.fetch.backoff.ms, 1 s: after an answer with an error
 	RequestTimeout time.Duration // of requests to other nodes, 30 s
+	// CheckpointInterval is replica.high.watermark.checkpoint.interval.ms, 5 s: how
+	// often a failed log directory is found.
+	CheckpointInterval time.Duration
+	// LogDirFailureTimeout is log.dir.failure.timeout.ms, 30 s: how long a broker of
+	// KRaft mode tries to tell of a failed directory before it ends.
+	LogDirFailureTimeout time.Duration
 	// TokenSecret is delegation.token.secret.key, the same at all brokers; ""
 	// refuses delegation tokens.
 	TokenSecret string
@@ -61,6 +72,9 @@ func (c *Config) setDefaults() error {
 	if len(c.Endpoints) == 0 {
 		errs = append(errs, errors.New("no endpoint: name at least one listener with host and port"))
 	}
+	if len(c.LogDirs) > replica.MaxDirs {
+		errs = append(errs, fmt.Errorf("%d log directories: at most %d", len(c.LogDirs), replica.MaxDirs))
+	}
 	seen := map[string]bool{}
 	for _, e := range c.Endpoints {
 		if e.Listener == "" || e.Host == "" || e.Port == 0 || seen[e.Listener] {
@@ -77,6 +91,8 @@ func (c *Config) setDefaults() error {
 		{"FetchWait", &c.FetchWait, 500 * time.Millisecond},
 		{"FetchBackoff", &c.FetchBackoff, time.Second},
 		{"RequestTimeout", &c.RequestTimeout, 30 * time.Second},
+		{"CheckpointInterval", &c.CheckpointInterval, 5 * time.Second},
+		{"LogDirFailureTimeout", &c.LogDirFailureTimeout, 30 * time.Second},
 	} {
 		if *d.value < 0 {
 			errs = append(errs, fmt.Errorf("%s %v: must not be negative", d.name, *d.value))

@@ -24,6 +24,12 @@
 // broker, so the fetches of an idle cluster grow with the pairs of brokers that
 // share partitions; Config.FetchWait is their period.
 //
+// Replicas lie in log directories as Kafka's do (KIP-112, KIP-858): a broker goes on
+// without those of a directory that fails, and ends with the last. All it writes
+// there is meta.properties and a checkpoint of high watermarks, whose failure is how
+// it finds out. ZooKeeper mode, in which nobody else knows where replicas lie,
+// places them anew after a restart. AlterReplicaLogDirs is not served.
+//
 // ACLs, SCRAM credentials, client quotas and delegation tokens are in the image
 // in both modes; ZooKeeper mode keeps them in Kafka's znodes and reads them anew
 // on each notification. Whether an ACL allows a request is kafka/guard's.

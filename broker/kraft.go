@@ -61,6 +61,9 @@ type kraftPlane struct {
 	moved    notifier // fires when leader changes
 
 	lifecycle *channel // registration and heartbeats
+	assigning *channel // AssignReplicasToDirs
+	assign    assignments
+	dirFailed chan struct{} // capacity 1: a heartbeat is due that tells of it
 	forward   chan *channel
 
 	leaveOnce sync.Once
@@ -85,7 +88,8 @@ func KRaft(cfg KRaftConfig) Plane {
 	}
 	p := &kraftPlane{
 		cfg: cfg, incarnation: randomUUID(), forward: make(chan *channel, forwarders),
-		leaving: make(chan struct{}), granted: make(chan struct{}),
+		leaving: make(chan struct{}), granted: make(chan struct{}), dirFailed: make(chan struct{}, 1),
+		assign: assignments{queued: map[replicaRef]kafka.UUID{}, wake: make(chan struct{}, 1)},
 	}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
 	p.leader.Store(&raftclient.LeaderAndEpoch{Leader: kafka.NoLeader, Epoch: kafka.NoEpoch})
@@ -106,7 +110,7 @@ func (p *kraftPlane) bind(b *Broker) error {
 		return errors.New("no cluster id: give that of the quorum")
 	}
 	p.publisher = &publisher{p: p, delta: metadata.NewDelta(metadata.Empty())}
-	p.lifecycle = b.newChannel("heartbeat")
+	p.lifecycle, p.assigning = b.newChannel("heartbeat"), b.newChannel("assign-replicas")
 	for range forwarders {
 		p.forward <- b.newChannel("forward")
 	}
@@ -173,7 +177,13 @@ func (p *kraftPlane) topicConfig(_ context.Context, topic string) map[string]str
 func (p *kraftPlane) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if err := p.b.openDirs(p.b.cfg.ClusterID); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
+	if p.b.dirs.several() {
+		wg.Go(func() { p.runAssign(ctx) })
+	}
 	wg.Go(func() {
 		if err := p.client.Run(ctx); err != nil {
 			cancel(fmt.Errorf("metadata log: %w", err))

@@ -53,6 +53,7 @@ func (p *kraftPlane) live(ctx context.Context) error {
 		case <-moved: // another try may succeed now
 		case <-leaving: // a wish to leave is sent at once
 			leaving = nil
+		case <-p.dirFailed: // and so is what was lost
 		case <-ctx.Done():
 			t.Stop()
 			return nil
@@ -98,6 +99,9 @@ func (p *kraftPlane) step(ctx context.Context, l *life) (wait time.Duration, lef
 // hopeless gives the error with which the broker stops, where another try
 // cannot help.
 func (p *kraftPlane) hopeless(l *life, err error) error {
+	if since, ok := p.b.dirs.untold(); ok && p.b.cfg.Now().Sub(since) > p.b.cfg.LogDirFailureTimeout {
+		return fmt.Errorf("the controller could not be told within %v of a failed log directory: %w", p.b.cfg.LogDirFailureTimeout, err)
+	}
 	if l.registered {
 		return nil
 	}
@@ -134,7 +138,7 @@ func (p *kraftPlane) register(ctx context.Context) error {
 		req := kmsg.NewPtrBrokerRegistrationRequest()
 		req.BrokerID, req.ClusterID, req.IncarnationID = int32(p.b.cfg.ID), p.b.cfg.ClusterID, p.incarnation
 		req.Features = supported
-		req.LogDirs = [][16]byte{directoryID(p.b.cfg.ClusterID, p.b.cfg.ID)}
+		req.LogDirs = p.logDirs()
 		req.PreviousBrokerEpoch = int64(p.epoch())
 		if p.b.cfg.Rack != "" {
 			req.Rack = &p.b.cfg.Rack
@@ -161,8 +165,26 @@ func (p *kraftPlane) register(ctx context.Context) error {
 	return nil
 }
 
+// logDirs are the ids of the log directories that work.
+func (p *kraftPlane) logDirs() [][16]byte {
+	if len(p.b.cfg.LogDirs) == 0 {
+		return [][16]byte{directoryID(p.b.cfg.ClusterID, p.b.cfg.ID)}
+	}
+	return p.b.dirs.ids(false)
+}
+
+// logDirFailed has the next heartbeat, which tells of it, sent at once; those
+// after it tell of it, too.
+func (p *kraftPlane) logDirFailed(context.Context) {
+	select {
+	case p.dirFailed <- struct{}{}:
+	default:
+	}
+}
+
 // heartbeat sends one heartbeat and gives the time until the next.
 func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration, left bool, err error) {
+	var offline [][16]byte
 	wantLeave := false
 	select {
 	case <-p.leaving:
@@ -175,7 +197,10 @@ func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration
 		req.CurrentMetadataOffset = int64(p.b.Image().Offset())
 		req.WantShutdown = wantLeave
 		var err error
-		req.Version, err = v.Pick(int16(kmsg.BrokerHeartbeat), 0, 1)
+		if req.Version, err = v.Pick(int16(kmsg.BrokerHeartbeat), 0, 1); req.Version >= 1 {
+			offline = p.b.dirs.ids(true)
+			req.OfflineLogDirs = offline
+		}
 		return req, err
 	})
 	if err != nil {
@@ -191,6 +216,7 @@ func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration
 	default:
 		return 0, false, fmt.Errorf("BrokerHeartbeat: %w", code)
 	}
+	p.b.dirs.told(offline)
 	if wantLeave && resp.ShouldShutdown {
 		close(p.granted)
 		return 0, true, nil

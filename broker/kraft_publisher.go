@@ -126,9 +126,11 @@ func (u *publisher) apply(d *metadata.Delta, img *metadata.Image) {
 		if topic == nil || topic.Name() != tp.Topic {
 			topic, _ = img.Topic(tp.Topic)
 		}
-		changes = append(changes, replica.Change{Topic: tp.Topic, TopicID: topic.ID(), Partition: tp.Partition, State: state})
+		changes = append(changes, replica.Change{
+			Topic: tp.Topic, TopicID: topic.ID(), Partition: tp.Partition, State: state, Dir: u.dirOf(state),
+		})
 	}
-	b.replicas.Apply(b.now(), changes)
+	u.applyChanges(changes, img)
 	if live := liveBrokers(d); len(live) > 0 {
 		b.replicas.BrokersChanged(live)
 	}
@@ -152,10 +154,10 @@ func (u *publisher) applyAll(old, img *metadata.Image) {
 				continue
 			}
 			n++
-			changes = append(changes, replica.Change{Topic: t.Name(), TopicID: t.ID(), Partition: p, State: state})
+			changes = append(changes, replica.Change{Topic: t.Name(), TopicID: t.ID(), Partition: p, State: state, Dir: u.dirOf(state)})
 		}
 	}
-	b.replicas.Apply(b.now(), changes)
+	u.applyChanges(changes, img)
 	var live []kafka.BrokerID
 	for reg := range img.Brokers() {
 		if reg.Active() {
@@ -164,6 +166,31 @@ func (u *publisher) applyAll(old, img *metadata.Image) {
 	}
 	b.replicas.BrokersChanged(live)
 	u.traceApplied(n)
+}
+
+// dirOf gives the log directory in which the metadata has this broker's replica, 0
+// where there is no choice or none is known.
+func (u *publisher) dirOf(state *metadata.Partition) int {
+	b := u.p.b
+	if !b.dirs.several() || state == nil {
+		return 0
+	}
+	return b.dirs.numberOf(state.Directory(b.cfg.ID))
+}
+
+// applyChanges hands changes to the replicas, and has the controller told where
+// new ones lie.
+func (u *publisher) applyChanges(changes []replica.Change, img *metadata.Image) {
+	b := u.p.b
+	b.replicas.Apply(b.now(), changes)
+	if !b.dirs.several() {
+		return
+	}
+	for i := range changes {
+		if c := &changes[i]; c.State != nil {
+			u.p.assignPlaced(img, c.Topic, c.TopicID, c.Partition, c.State)
+		}
+	}
 }
 
 func (u *publisher) traceApplied(n int) {

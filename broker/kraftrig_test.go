@@ -41,6 +41,8 @@ type kraftRig struct {
 	onHeartbeat func(*kmsg.BrokerHeartbeatRequest, *kmsg.BrokerHeartbeatResponse)
 	heartbeats  map[int32]int
 	forwarded   []*wire.Request
+	// onAssign refuses a replica of AssignReplicasToDirs; nil accepts.
+	onAssign func(partition int32) kafka.ErrorCode
 }
 
 func newKRaftRig(t testing.TB) *kraftRig {
@@ -65,6 +67,7 @@ func newKRaftRig(t testing.TB) *kraftRig {
 		wire.API{Key: 62, MinVersion: 2, MaxVersion: 4, Handle: r.register},
 		wire.API{Key: 63, MinVersion: 0, MaxVersion: 1, Handle: r.heartbeat},
 		wire.API{Key: 67, MinVersion: 0, MaxVersion: 0, Handle: r.allocateProducerIDs},
+		wire.API{Key: 73, MinVersion: 0, MaxVersion: 0, Handle: r.assignReplicas},
 	)
 	if r.server, err = wire.NewServer(wire.ServerConfig{APIs: apis, Listener: "CONTROLLER", Logger: testLog()}); err != nil {
 		t.Fatal(err)
@@ -222,6 +225,55 @@ func (r *kraftRig) allocateProducerIDs(context.Context, *wire.Request) (kmsg.Res
 	resp.ProducerIDStart, resp.ProducerIDLen = r.nextPID, 1000
 	r.nextPID += 1000
 	return resp, nil
+}
+
+func (r *kraftRig) assignReplicas(_ context.Context, q *wire.Request) (kmsg.Response, error) {
+	req := q.Body.(*kmsg.AssignReplicasToDirsRequest)
+	resp := req.ResponseKind().(*kmsg.AssignReplicasToDirsResponse)
+	img := r.committed()
+	r.mu.Lock()
+	refuse := r.onAssign
+	r.mu.Unlock()
+	var records []metadata.Record
+	for _, d := range req.Directories {
+		rd := kmsg.NewAssignReplicasToDirsResponseDirectory()
+		rd.ID = d.ID
+		for _, t := range d.Topics {
+			rt := kmsg.NewAssignReplicasToDirsResponseDirectoryTopic()
+			rt.TopicID = t.TopicID
+			for _, p := range t.Partitions {
+				out := kmsg.NewAssignReplicasToDirsResponseDirectoryTopicPartition()
+				out.Partition = p.Partition
+				if refuse != nil {
+					out.ErrorCode = int16(refuse(p.Partition))
+				}
+				if out.ErrorCode == 0 {
+					records = append(records, assignRecord(img, t.TopicID, p.Partition, kafka.BrokerID(req.BrokerID), d.ID))
+				}
+				rt.Partitions = append(rt.Partitions, out)
+			}
+			rd.Topics = append(rd.Topics, rt)
+		}
+		resp.Directories = append(resp.Directories, rd)
+	}
+	if len(records) > 0 {
+		r.write(records...)
+	}
+	return resp, nil
+}
+
+func assignRecord(img *metadata.Image, topic kafka.UUID, partition int32, broker kafka.BrokerID, dir kafka.UUID) metadata.Record {
+	t, _ := img.TopicByID(topic)
+	p, _ := t.Partition(partition)
+	rec := metadata.NewPartitionChange(topic, partition)
+	for _, id := range p.Replicas {
+		at := p.Directory(id)
+		if id == broker {
+			at = dir
+		}
+		rec.Directories = append(rec.Directories, at)
+	}
+	return rec
 }
 
 func (r *kraftRig) alterPartition(_ context.Context, q *wire.Request) (kmsg.Response, error) {

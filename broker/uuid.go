@@ -18,9 +18,9 @@ func randomUUID() kafka.UUID {
 	return u
 }
 
-// directoryID is the id of the broker's one log directory. It must survive
-// restarts, or the controller takes the broker's replicas for lost; a broker
-// without a disk makes it from what does not change.
+// directoryID is the id of the one log directory of a broker that names none. It
+// must survive restarts, or the controller takes the broker's replicas for lost;
+// a broker that keeps nothing makes it from what does not change.
 func directoryID(clusterID string, id kafka.BrokerID) kafka.UUID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "kbench log directory of broker %d in cluster %s", id, clusterID))
 	return kafka.UUID(sum[:16])

@@ -238,6 +238,9 @@ func (p *zkPlane) prepare(ctx context.Context, s *zk.Session) error {
 		return err
 	}
 	p.cluster.Store(&id)
+	if err := p.b.openDirs(id); err != nil {
+		return err
+	}
 	// Before others learn of this broker: they must be able to log in. It is
 	// read again when the watches are armed.
 	return p.loadAccess(ctx, s)

@@ -30,6 +30,9 @@ const (
 	// BrokerApplied: a broker published changed metadata; N is the number of
 	// partitions changed.
 	BrokerApplied Kind = "broker.applied"
+	// LogDirFailed: a log directory of a broker went offline, and the N replicas in
+	// it; Detail is its path.
+	LogDirFailed Kind = "broker.log-dir-failed"
 	// ShutdownRequested: a broker was told to stop and asks to leave.
 	ShutdownRequested Kind = "broker.shutdown-requested"
 	// ShutdownGranted: a broker was allowed to leave.

@@ -20,8 +20,8 @@ type Partition struct {
 	// (KIP-455) and nil otherwise.
 	AddingReplicas, RemovingReplicas []kafka.BrokerID
 	// Directories has one log directory for each of Replicas (KIP-858), or is
-	// nil where the cluster does not know them (ZooKeeper mode, or
-	// metadata.version before 3.7-IV2).
+	// nil where the cluster does not know them (metadata.version before 3.7-IV2).
+	// In ZooKeeper mode it is nil, or has LostDirectory for what is offline.
 	Directories []kafka.UUID
 	// Leader is kafka.NoLeader where there is none.
 	Leader              kafka.BrokerID
