@@ -27,6 +27,7 @@ type shape struct {
 	controllers int // voters, or dedicated candidates
 	colocated   bool
 	perNode     int // brokers per process, at least 1
+	logDirs     int // of each broker that hosts replicas
 	clusterID   kafka.UUID
 	timers      nodeconfig.Timers
 	tuning      nodeconfig.Tuning
@@ -108,6 +109,7 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 			m.ids = append(m.ids, id)
 			m.cfg.Brokers = append(m.cfg.Brokers, nodeconfig.Broker{
 				ID: id, Host: host, Port: port, Candidate: s.mode == nodeconfig.ModeZK && s.colocated,
+				LogDirs: s.dirsOf(id),
 			})
 		}
 		out = append(out, m)
@@ -121,6 +123,19 @@ func (s shape) voterID(broker kafka.BrokerID) kafka.BrokerID {
 		return broker
 	}
 	return firstControllerID + broker - 1
+}
+
+// dirsOf names a broker's log directories. One that has no choice names none: it
+// keeps nothing of its replicas, and does not write for a directory to fail.
+func (s shape) dirsOf(id kafka.BrokerID) []string {
+	if s.logDirs < 2 {
+		return nil
+	}
+	var out []string
+	for i := range s.logDirs {
+		out = append(out, fmt.Sprintf("broker-%d/logs-%d", id, i+1))
+	}
+	return out
 }
 
 func layControllers(ctx context.Context, s shape, p provider.Provider) ([]member, error) {

@@ -44,6 +44,26 @@ func cellOf(t *testing.T, target spec.Target, overrides ...spec.Override) spec.C
 	return spec.Cell{}
 }
 
+// TestLayoutLogDirs: brokers that host replicas have their own directories, others
+// and those with no choice name none.
+func TestLayoutLogDirs(t *testing.T) {
+	for n, want := range map[string][]string{"1": nil, "2": {"broker-2/logs-1", "broker-2/logs-2"}} {
+		s := shapeOf(cellOf(t, spec.ZK, spec.Override{Origin: "test", Path: "logDirs", Value: n}), kafka.UUID{1})
+		members, err := layout(t.Context(), s, &stubProvider{}, []string{"127.0.0.1:2181"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range members {
+			for _, b := range m.cfg.Brokers {
+				switch {
+				case b.ID == 2 && !slices.Equal(b.LogDirs, want), !m.worker && b.LogDirs != nil:
+					t.Errorf("%s directories: broker %d has %q", n, b.ID, b.LogDirs)
+				}
+			}
+		}
+	}
+}
+
 func TestLayoutZK(t *testing.T) {
 	s := shapeOf(cellOf(t, spec.ZK), kafka.UUID{1})
 	members, err := layout(t.Context(), s, &stubProvider{}, []string{"127.0.0.1:2181"})

@@ -18,6 +18,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 		perNode:     max(cfg.Cluster.BrokersPerNode, 1),
 		clusterID:   clusterID,
 		zkSession:   cfg.ZK.SessionTimeout,
+		logDirs:     int(cfg.Cluster.LogDirs),
 		timers: nodeconfig.Timers{
 			FetchTimeout:              nodeconfig.Duration(cfg.KRaft.FetchTimeout),
 			ElectionTimeout:           nodeconfig.Duration(cfg.KRaft.ElectionTimeout),

@@ -60,12 +60,20 @@ type Cluster struct {
 	Controllers        int // dedicated candidates or voters, or Colocated
 	Replication        int
 	PartitionsPerTopic int
-	BrokersPerNode     int // brokers in one node process
+	BrokersPerNode     int     // brokers in one node process
+	LogDirs            LogDirs `json:",omitzero"` // of each broker
 	Timeouts           Timeouts
 	Store              Store
 	Ensemble           int      // servers of a real ZooKeeper, 1 or 3
 	Security           Security `json:",omitempty"`
 }
+
+// LogDirs is a number of log directories. One is what there is where nothing is
+// said, and is left out of hashes.
+type LogDirs int
+
+// IsZero reports whether there is one.
+func (n LogDirs) IsZero() bool { return n <= 1 }
 
 // ZKTuning is what can be tuned where the metadata is in ZooKeeper.
 type ZKTuning struct {
@@ -131,7 +139,7 @@ func defaultConfig() Config {
 	c := Config{
 		Cluster: Cluster{
 			Partitions: 1000, Brokers: 3, Controllers: 3, Replication: 3,
-			PartitionsPerTopic: 100, BrokersPerNode: 1,
+			PartitionsPerTopic: 100, BrokersPerNode: 1, LogDirs: 1,
 			Timeouts: TimeoutsDefault, Store: StoreAuto, Ensemble: 3,
 		},
 		ZK: ZKTuning{MaxInFlight: 10, FencedWrites: true, StatesPerMulti: 1, BrokerEpochs: true, Protocol: ibp.Default.String()},

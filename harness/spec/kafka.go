@@ -18,6 +18,9 @@ func (d *decoder) checkKafka(c Config, bad func(what, cure string, paths ...stri
 	if real && c.Cluster.BrokersPerNode > 1 {
 		bad(fmt.Sprintf("%d brokers in a node with brokers of real Kafka, each of which is a process", c.Cluster.BrokersPerNode), "write brokersPerNode 1", "cluster.brokersPerNode", "kafka.brokers")
 	}
+	if real && c.Cluster.LogDirs > 1 {
+		bad(fmt.Sprintf("%d log directories with brokers of real Kafka, which kbench gives one", c.Cluster.LogDirs), "write kafka.brokers: ours, or cluster.logDirs: 1", "cluster.logDirs", "kafka.brokers")
+	}
 	if c.Kafka.BrokerProperties != "" && !real {
 		bad("are for brokers of real Kafka, and the brokers are kbench's", "write kafka.brokers: real too, or take them out", "kafka.brokerProperties", "kafka.brokers")
 	}

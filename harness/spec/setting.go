@@ -52,6 +52,7 @@ var settings = []param[Config]{
 	count("cluster.replication", 1, 10, "replicas of each partition", func(c *Config) any { return &c.Cluster.Replication }),
 	count("cluster.partitionsPerTopic", 1, 10_000, "partitions of each topic; the last topic takes what is left", func(c *Config) any { return &c.Cluster.PartitionsPerTopic }),
 	count("cluster.brokersPerNode", 1, 500, "brokers in one node process; victims always have a process of their own", func(c *Config) any { return &c.Cluster.BrokersPerNode }),
+	on(startedTargets, count("cluster.logDirs", 1, 16, "log directories of each of kbench's brokers, log.dirs; with several they keep checkpoints there, and a directory may fail", func(c *Config) any { return &c.Cluster.LogDirs })),
 	enum("cluster.timeouts", "timer profile: Kafka's defaults, or matched 2 s timers on both sides", func(c *Config) any { return &c.Cluster.Timeouts }, string(TimeoutsDefault), string(TimeoutsMatched)),
 	on(zkTargets, enum("cluster.store", "metadata store of zk: a real ZooKeeper, the embedded single server, or the real one where it is to be had", func(c *Config) any { return &c.Cluster.Store }, string(StoreAuto), string(StoreZooKeeper), string(StoreEmbedded))),
 	on(zkTargets, enum("cluster.ensemble", "servers of a real ZooKeeper", func(c *Config) any { return &c.Cluster.Ensemble }, "1", "3")),
@@ -186,7 +187,12 @@ func (p param[T]) setCount(c *T, text string) error {
 	if err != nil {
 		return err
 	}
-	*p.field(c).(*int) = int(n)
+	switch f := p.field(c).(type) {
+	case *LogDirs:
+		*f = LogDirs(n)
+	case *int:
+		*f = int(n)
+	}
 	return nil
 }
 
@@ -252,6 +258,8 @@ func (p param[T]) get(c *T) string {
 		case p.kind == kindEnum:
 			return strconv.Itoa(*f)
 		}
+		return formatCount(int64(*f))
+	case *LogDirs:
 		return formatCount(int64(*f))
 	case *time.Duration:
 		return formatDuration(*f)

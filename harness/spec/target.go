@@ -30,10 +30,11 @@ const (
 
 // The groups of targets that settings act on.
 var (
-	zkTargets    = []Target{ZK, KafkaZK}
-	kraftTargets = []Target{KRaft, RaftPush, KafkaKRaft}
-	pullTargets  = []Target{KRaft, KafkaKRaft} // whose voters fetch
-	kafkaTargets = []Target{KafkaZK, KafkaKRaft}
+	zkTargets      = []Target{ZK, KafkaZK}
+	kraftTargets   = []Target{KRaft, RaftPush, KafkaKRaft}
+	pullTargets    = []Target{KRaft, KafkaKRaft} // whose voters fetch
+	kafkaTargets   = []Target{KafkaZK, KafkaKRaft}
+	startedTargets = []Target{ZK, KRaft, RaftPush, KafkaZK, KafkaKRaft} // whose nodes kbench starts
 )
 
 // TargetNames lists the targets that can be run.

@@ -98,6 +98,10 @@ type Broker struct {
 	Rack      string         `json:"rack,omitempty"`      // empty: no rack
 	Candidate bool           `json:"candidate,omitempty"` // zk: races for /controller
 
+	// LogDirs are the broker's log directories; a relative path is in DataDir. None:
+	// nothing of its replicas is on a disk.
+	LogDirs []string `json:"logDirs,omitempty"`
+
 	// Listeners are those beside the one of Host and Port, for clients or for
 	// the controller alone.
 	Listeners []BrokerEndpoint `json:"listeners,omitempty"`

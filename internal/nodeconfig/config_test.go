@@ -30,14 +30,14 @@ func TestWriteThenLoad(t *testing.T) {
 
 func TestLoadNamesEveryFault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.json")
-	if err := os.WriteFile(path, []byte(`{"role":"broker","mode":"zk","brokers":[{"id":0},{"id":0}]}`), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(`{"role":"broker","mode":"zk","brokers":[{"id":0,"logDirs":["a","",  "b/../a"]},{"id":0,"logDirs":["a"]}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Load(path)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"name is empty", "dataDir", "brokers[0].id", "brokers[0].port", "zookeeper.servers", "sessionTimeout"} {
+	for _, want := range []string{"name is empty", "dataDir", "brokers[0].id", "brokers[0].port", "brokers[0].logDirs[1] is empty", "brokers[0].logDirs[2] b/../a is used twice", "brokers[1].logDirs[0] a is used twice", "zookeeper.servers", "sessionTimeout"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q: %v", want, err)
 		}

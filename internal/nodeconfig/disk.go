@@ -17,10 +17,13 @@ type DiskFault struct {
 	FsyncDelay Duration `json:"fsyncDelay,omitempty"` // of every fsync
 	FsyncError bool     `json:"fsyncError,omitempty"` // every fsync fails (EIO)
 	Full       bool     `json:"full,omitempty"`       // every write fails (ENOSPC)
+	// LogDir is the number, from 1, of the log directory of each broker in which
+	// every fsync fails (EIO); 0 for none. What is above is not of log directories.
+	LogDir int `json:"logDir,omitempty"`
 }
 
 // Wrong reports whether anything is.
-func (f DiskFault) Wrong() bool { return f.FsyncDelay > 0 || f.FsyncError || f.Full }
+func (f DiskFault) Wrong() bool { return f.FsyncDelay > 0 || f.FsyncError || f.Full || f.LogDir > 0 }
 
 // JSON is the content of the file.
 func (f DiskFault) JSON() []byte {

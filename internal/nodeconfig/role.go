@@ -46,11 +46,12 @@ func (c *Config) checkBrokers(fault faults) {
 		fault(err != nil, "tuning.zkProtocol: %v", err)
 	}
 	fault(len(c.Brokers) == 0, "brokers is empty: name at least one broker")
-	seen := map[kafka.BrokerID]bool{}
+	seen, dirs := map[kafka.BrokerID]bool{}, map[string]bool{}
 	for i, b := range c.Brokers {
 		fault(b.ID < 1, "brokers[%d].id is %d: use 1 or above", i, b.ID)
 		fault(seen[b.ID], "brokers[%d].id %d is used twice: give each broker an id of its own", i, b.ID)
 		seen[b.ID] = true
+		c.checkLogDirs(i, dirs, fault)
 		fault(b.Candidate && c.Mode == ModeKRaft, "brokers[%d].candidate means nothing in mode kraft, whose controllers are voters: leave it out", i)
 		names := map[string]bool{"": true, c.Security.BrokerListener(): true, ControllerListener: true}
 		for j, e := range b.Listeners {

@@ -76,6 +76,7 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 		Endpoints: endpoints, Protocols: protocols, Identity: p.secure.identity(p.cfg.Security.BrokerListener()),
 		TokenSecret:   p.cfg.Security.TokenSecret,
 		DataDir:       filepath.Join(p.cfg.DataDir, fmt.Sprintf("broker-%d", b.ID)),
+		LogDirs:       p.logDirs(b),
 		ReplicaLagMax: p.cfg.Timers.ReplicaLagMax.D(),
 		Trace:         p.trace, Logger: p.log,
 	}

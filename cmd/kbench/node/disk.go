@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"kbench/broker"
 	"kbench/internal/diskfault"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
@@ -32,6 +33,8 @@ func (p *process) newDisk() (*diskfault.Disk, error) {
 		return nil, err
 	}
 	d.Set(f)
+	p.dirs = newLogDirDisks(p.cfg.Brokers)
+	p.dirs.set(f)
 	return d, nil
 }
 
@@ -53,11 +56,45 @@ func (p *process) obeyDisk(ctx context.Context) {
 					continue
 				}
 				p.disk.Set(f)
+				p.dirs.set(f)
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
+}
+
+// logDirDisks are the layers under log directories by their number: one for the
+// first of every broker, and so on. The brokers tell what they met.
+type logDirDisks []*diskfault.Disk
+
+func newLogDirDisks(brokers []nodeconfig.Broker) logDirDisks {
+	var out logDirDisks
+	for _, b := range brokers {
+		for range len(b.LogDirs) - len(out) {
+			out = append(out, diskfault.New(func(diskfault.Bite) {}))
+		}
+	}
+	return out
+}
+
+func (l logDirDisks) set(f nodeconfig.DiskFault) {
+	for i, d := range l {
+		d.Set(nodeconfig.DiskFault{Seq: f.Seq, FsyncError: f.LogDir == i+1})
+	}
+}
+
+// logDirs are a broker's log directories with the layers under them.
+func (p *process) logDirs(b nodeconfig.Broker) []broker.LogDir {
+	var out []broker.LogDir
+	for i, dir := range b.LogDirs {
+		d := broker.LogDir{Path: p.cfg.Path(dir)}
+		if p.disk != nil {
+			d.FS = metalogDisk{metalog.OS(), p.dirs[i]}
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // metalogFS is the file layer of a controller's log; nil is the machine's.

@@ -35,6 +35,7 @@ type process struct {
 	gauges map[string]func() int64
 	secure *security
 	disk   *diskfault.Disk // nil where no faults of it can be injected
+	dirs   logDirDisks     // those of brokers
 }
 
 // ConfigError is the error of a node whose configuration names something that it
