@@ -42,6 +42,7 @@ const (
   - {at: 0s, for: 1s, kind: fsync-delay, on: controller, delay: 30ms}
   - {at: 0s, for: 1s, kind: fsync-error, on: standby}
   - {at: 0s, for: 1s, kind: disk-full, on: standby}
+  - {at: 0s, for: 1s, kind: fail-log-dir, on: broker}
   - {at: 0s, for: 1s, kind: cpu, on: controller, cpuPercent: 10}
 `
 	zkFaults = `
@@ -51,11 +52,12 @@ const (
   - {at: 0s, kind: session-expiry, on: broker}
   - {at: 0s, for: 1s, kind: fsync-delay, on: store, delay: 30ms}
   - {at: 0s, for: 1s, kind: fsync-error, on: store}
+  - {at: 0s, for: 1s, kind: fail-log-dir, on: broker}
   - {at: 0s, for: 1s, kind: cpu, on: controller, cpuPercent: 10}
 `
 	liveSpec = `name: faults
 targets: [%s]
-cluster: {brokers: 3, controllers: 3, timeouts: matched, store: embedded}
+cluster: {brokers: 3, controllers: 3, timeouts: matched, store: embedded, logDirs: 2}
 workloads: [{kind: propagation, duration: 1h}]
 faults:%s`
 )
@@ -93,6 +95,11 @@ func TestFaultsOnProviders(t *testing.T) {
 				return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
 			})
 		})
+		t.Run("log-dirs/"+target.name, func(t *testing.T) {
+			liveLogDir(t, target.name, func(_ context.Context, name string) (provider.Provider, error) {
+				return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
+			})
+		})
 		t.Run("docker/"+target.name, func(t *testing.T) {
 			if e, err := docker.Open(t.Context()); err != nil {
 				missing(t, "KBENCH_REQUIRE_DOCKER", err)
@@ -114,33 +121,40 @@ func missing(t *testing.T, require string, err error) {
 	t.Skip("SKIPPED: no fault was made: ", err)
 }
 
-// liveFaults starts a cluster and makes every fault of the list in turn.
-func liveFaults(t *testing.T, target, faults string, open func(context.Context, string) (provider.Provider, error)) {
+// liveCluster starts a cluster for the faults of the list, which it parses.
+func liveCluster(t *testing.T, ctx context.Context, target, faults string, open func(context.Context, string) (provider.Provider, error)) (*cellRun, []workloads.TimedFault) {
+	t.Helper()
 	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target, faults))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	defer cancel()
 	run := newCellRun(t)
 	run.Options.Spec, run.spec, run.n = s, s.Cells()[0], 1
 	if run.provider, err = open(ctx, clusterName(time.Now(), 1, run.spec.Target)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		run.cluster.close()
 		if err := run.provider.Close(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	if err := run.up(ctx); err != nil {
 		t.Fatal(err)
 	}
+	return run, s.Faults
+}
+
+// liveFaults starts a cluster and makes every fault of the list in turn.
+func liveFaults(t *testing.T, target, list string, open func(context.Context, string) (provider.Provider, error)) {
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	run, faults := liveCluster(t, ctx, target, list, open)
 	if target == "zk" {
 		defer keepWriting(t, run.cluster.store.servers)()
 	}
 	in := newInjector(run.cluster)
-	for _, f := range s.Faults {
+	for _, f := range faults {
 		began := time.Now()
 		standing, err := in.Begin(ctx, f)
 		if err != nil {

@@ -57,7 +57,8 @@ var makers = map[workloads.Fault]maker{
 	workloads.FaultSplit: (*injector).split,
 	workloads.FaultDelay: (*injector).impair, workloads.FaultLoss: (*injector).impair, workloads.FaultRate: (*injector).impair,
 	workloads.FaultFsyncDelay: (*injector).disk, workloads.FaultFsyncError: (*injector).disk, workloads.FaultDiskFull: (*injector).disk,
-	workloads.FaultCPU: (*injector).limitCPU, workloads.FaultExpire: (*injector).expire,
+	workloads.FaultLogDir: (*injector).failLogDir,
+	workloads.FaultCPU:    (*injector).limitCPU, workloads.FaultExpire: (*injector).expire,
 }
 
 // biteWithin bounds the making of one fault until it is seen to bite: longest is

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ type hurtNode struct {
 	gone    bool
 	periods int64
 	percent int
+	dirs    int          // log directories
+	lost    atomic.Int32 // the number of the one that failed; a server reads it
 	events  []trace.Event
 }
 
@@ -46,7 +49,11 @@ func (n *hurtNode) Wait(ctx context.Context) (int64, int, error) {
 	return 0, 0, ctx.Err()
 }
 
-func (n *hurtNode) Start(context.Context) error { n.gone = false; return nil }
+func (n *hurtNode) Start(context.Context) error {
+	n.gone = false
+	n.lost.Store(0)
+	return nil
+}
 
 func (n *hurtNode) LimitCPU(_ context.Context, percent int) error { n.percent = percent; return nil }
 
@@ -62,10 +69,22 @@ func (n *hurtNode) SetDisk(_ context.Context, f nodeconfig.DiskFault) error {
 	if f.Wrong() {
 		kind = trace.DiskFault
 	}
+	if !n.deaf && f.LogDir > 0 {
+		n.lost.Store(int32(f.LogDir))
+	}
 	if !n.deaf {
 		n.events = append(n.events, trace.Event{T: trace.Now(), Kind: kind, N: f.Seq})
 	}
 	return nil
+}
+
+// logDirs gives the error of each log directory.
+func (n *hurtNode) logDirs() []kafka.ErrorCode {
+	out := make([]kafka.ErrorCode, n.dirs)
+	if lost := n.lost.Load(); lost > 0 {
+		out[lost-1] = kafka.KafkaStorageError
+	}
+	return out
 }
 
 func (n *hurtNode) Trace(context.Context) (io.ReadCloser, error) {
@@ -80,9 +99,11 @@ func (n *hurtNode) Trace(context.Context) (io.ReadCloser, error) {
 // hurtCluster has one node, which listens for as long as the test runs.
 func hurtCluster(t *testing.T, deaf bool) *injector {
 	t.Helper()
-	run, _ := settlingCell(t, 0)
+	run, s := settlingCell(t, 0)
 	n := run.cluster.nodes[0]
-	n.racer, n.proc = true, &hurtNode{name: "controller-1", deaf: deaf}
+	hurt := &hurtNode{name: "controller-1", deaf: deaf, dirs: 2}
+	s.dirs = hurt.logDirs
+	n.racer, n.proc = true, hurt
 	run.cluster.starts = map[kafka.BrokerID]int{}
 	return newInjector(run.cluster)
 }
@@ -102,6 +123,7 @@ func TestFaultsThatDoNothingAreFound(t *testing.T) {
 		"fsync-delay": {workloads.TimedFault{Fault: workloads.FaultFsyncDelay, Delay: time.Second}, "its log meets the fault"},
 		"fsync-error": {workloads.TimedFault{Fault: workloads.FaultFsyncError}, "its log meets the fault"},
 		"disk-full":   {workloads.TimedFault{Fault: workloads.FaultDiskFull}, "its log meets the fault"},
+		"log-dir":     {workloads.TimedFault{Fault: workloads.FaultLogDir}, "1 of its log directories have failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +145,7 @@ func TestFaultsOfANode(t *testing.T) {
 		{Fault: workloads.FaultRestart},
 		{Fault: workloads.FaultCPU, CPUPercent: 10},
 		{Fault: workloads.FaultFsyncError},
+		{Fault: workloads.FaultLogDir},
 	} {
 		t.Run(string(f.Fault), func(t *testing.T) {
 			t.Parallel()
@@ -163,6 +186,22 @@ func TestImpairedTellsAFault(t *testing.T) {
 			t.Errorf("%s: %v", f.Kind, err)
 		}
 		cancel()
+	}
+}
+
+// TestLogDirsThatCannotFail: a broker with one directory is refused before anything
+// is done to it, and so is one that hosts no replicas.
+func TestLogDirsThatCannotFail(t *testing.T) {
+	f := workloads.TimedFault{Fault: workloads.FaultLogDir, On: []string{"controller-1"}}
+	in := hurtCluster(t, false)
+	n := in.c.nodes[0].proc.(*hurtNode)
+	n.dirs = 1
+	if _, err := in.Begin(t.Context(), f); err == nil || !strings.Contains(err.Error(), "broker 1 has 1 log directory") || n.events != nil {
+		t.Errorf("got %v, events %v", err, n.events)
+	}
+	in.c.nodes[0].worker = false
+	if _, err := in.Begin(t.Context(), f); err == nil || !strings.Contains(err.Error(), "controller-1 has no log directories") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -29,6 +29,7 @@ type settling struct {
 	looked   func(n int64) // hears of each look; nil for nobody
 	looks    atomic.Int64
 	deadline atomic.Pointer[time.Time] // of the last look
+	dirs     func() []kafka.ErrorCode  // of each log directory
 }
 
 func (s *settling) Name() string  { return "broker-1" }
@@ -66,12 +67,28 @@ func (s *settling) metadata(_ context.Context, r *wire.Request) (kmsg.Response, 
 
 // settlingCell is a cell whose one broker settles after some looks and whose
 // clients were told of both topics.
+// logDirs answers as a broker with the log directories that the process has.
+func (s *settling) logDirs(_ context.Context, r *wire.Request) (kmsg.Response, error) {
+	resp := r.Body.(*kmsg.DescribeLogDirsRequest).ResponseKind().(*kmsg.DescribeLogDirsResponse)
+	if s.dirs != nil {
+		for _, code := range s.dirs() {
+			d := kmsg.NewDescribeLogDirsResponseDir()
+			d.ErrorCode = int16(code)
+			resp.Dirs = append(resp.Dirs, d)
+		}
+	}
+	return resp, nil
+}
+
 func settlingCell(t *testing.T, lacksFor int64) (*cellRun, *settling) {
 	t.Helper()
 	s := &settling{lacksFor: lacksFor}
 	server, err := wire.NewServer(wire.ServerConfig{
 		Listener: "PLAINTEXT", Logger: slog.New(slog.DiscardHandler),
-		APIs: []wire.API{{Key: 3, MinVersion: metadataVersion, MaxVersion: metadataVersion, Handle: s.metadata}},
+		APIs: []wire.API{
+			{Key: 3, MinVersion: metadataVersion, MaxVersion: metadataVersion, Handle: s.metadata},
+			{Key: 35, MinVersion: 4, MaxVersion: 4, Handle: s.logDirs},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

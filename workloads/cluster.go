@@ -38,6 +38,7 @@ const (
 	FaultFsyncDelay Fault = "fsync-delay"    // every fsync takes longer
 	FaultFsyncError Fault = "fsync-error"    // every fsync fails
 	FaultDiskFull   Fault = "disk-full"      // every write that needs room fails
+	FaultLogDir     Fault = "fail-log-dir"   // every fsync in a log directory of a broker fails
 	FaultCPU        Fault = "cpu"            // a quota of processor time
 	FaultExpire     Fault = "session-expiry" // its session with ZooKeeper ends while it runs on
 )

@@ -113,7 +113,7 @@ func (c Cell) Slows() bool {
 // which faults can be injected.
 func (c Cell) DiskFaults() bool {
 	return slices.ContainsFunc(c.Faults, func(f workloads.TimedFault) bool {
-		return f.Fault == workloads.FaultFsyncDelay || f.Fault == workloads.FaultFsyncError || f.Fault == workloads.FaultDiskFull
+		return f.Fault == workloads.FaultFsyncDelay || f.Fault == workloads.FaultFsyncError || f.Fault == workloads.FaultDiskFull || f.Fault == workloads.FaultLogDir
 	})
 }
 

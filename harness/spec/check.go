@@ -202,6 +202,7 @@ func (d *decoder) checkCell(v Variant, set []assigned) {
 	d.checkFaults(c, bad)
 	d.checkKafka(c, bad)
 	d.checkSecurity(c, v, bad)
+	d.checkLogDirs(c)
 }
 
 // measures reports whether the spec has a target of a group.

@@ -62,6 +62,7 @@ var FaultKinds = []FaultKind{
 	{Fault: workloads.FaultFsyncDelay, Doc: "every fsync takes longer", Probe: "an fsync of its log took so long; the next one did not", params: []string{"for", "delay"}, Without: diskless},
 	{Fault: workloads.FaultFsyncError, Doc: "every fsync fails; a node that ends of it is started again", Probe: "an fsync of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
 	{Fault: workloads.FaultDiskFull, Doc: "every write that needs room fails; a node that ends of it is started again", Probe: "a write of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
+	{Fault: workloads.FaultLogDir, Doc: "every fsync in the first log directory of a broker fails (`cluster.logDirs`), so that it goes on without the replicas there; it is stopped and started to have them again", Probe: "DescribeLogDirs has the error of the directory; it has none", params: []string{"for"}, Without: "brokers with one log directory, which end with it; brokers of real Kafka, which write their files themselves; attach"},
 	{Fault: workloads.FaultCPU, Doc: "a quota of one processor's time, in periods of 100 ms", Probe: "the kernel counts periods under that quota; it has none any more", params: []string{"for", "cpuPercent"}, Without: "process where kbench may not write its control group; docker on another host"},
 	{Fault: workloads.FaultExpire, Doc: "its session with ZooKeeper ends while it runs on: it is cut off from the store for that long", Probe: "its registration is gone; it is there again with another session", network: true, Without: separated + "; kraft and kafka-kraft, which have no such session"},
 }
@@ -231,6 +232,35 @@ func diskCannot(t Target, s Store, f workloads.TimedFault, onStore bool) string 
 		return "a broker keeps its metadata in memory; name a controller"
 	}
 	return ""
+}
+
+// checkLogDirs refuses failing log directories to clusters that have none to lose.
+func (d *decoder) checkLogDirs(c Config) {
+	for i, f := range d.spec.Faults {
+		if f.Fault != workloads.FaultLogDir {
+			continue
+		}
+		path, on := fmt.Sprintf("faults[%d]", i), strings.Join(f.On, ", ")
+		for _, t := range d.spec.Targets {
+			if why, cure := logDirCannot(t, c, f); why != "" {
+				d.fault(d.faultAt[i], path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, on, why), cure)
+			}
+		}
+	}
+}
+
+func logDirCannot(t Target, c Config, f workloads.TimedFault) (why, cure string) {
+	switch {
+	case t == AttachTarget:
+		return "no layer can be put under the files of nodes that kbench did not start", "take it out, or measure that target by another spec"
+	case t.Kafka() != "" && c.Kafka.Brokers == BrokersReal:
+		return "brokers of real Kafka write their files themselves, and no layer can be put under them", "write kafka.brokers: ours"
+	case slices.ContainsFunc(f.On, func(on string) bool { return !strings.HasPrefix(on, "broker") }):
+		return "brokers alone have log directories", "write on: broker, brokers, or a process such as broker-1"
+	case c.Cluster.LogDirs < 2:
+		return "its brokers have one log directory, and would end with it", "write cluster: {logDirs: 2}, or kill the broker"
+	}
+	return "", ""
 }
 
 // writeTimeline writes the faults in their normalised form.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,58 @@ func TestTimelineRefused(t *testing.T) {
 	}
 }
 
+// TestFailLogDir: a log directory fails only where a broker of kbench's has several.
+func TestFailLogDir(t *testing.T) {
+	fault := func(on string) string { return "faults: [{at: 1s, for: 1s, kind: fail-log-dir, on: " + on + "}]\n" }
+	targets := func(names, cluster string) string {
+		return strings.Replace(timelineHead, "zk, kraft", names, 1) + cluster
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"two":             {targets("zk, kraft, raft-push", "cluster: {logDirs: 2}\n") + fault("broker-1"), ""},
+		"brokers of ours": {targets("kafka-zk, kafka-kraft", "cluster: {logDirs: 2}\n") + fault("[broker-1, broker-2]"), ""},
+		"one":             {timelineHead + fault("broker"), "its brokers have one log directory, and would end with it; write cluster: {logDirs: 2}"},
+		"one of a sweep":  {timelineHead + "sweep: {logDirs: [2, 1]}\n" + fault("broker"), "its brokers have one log directory"},
+		"a controller":    {targets("zk", "cluster: {logDirs: 2}\n") + fault("[broker-1, controller]"), "brokers alone have log directories"},
+		"JVMs":            {targets("kafka-kraft", "cluster: {logDirs: 2}\nset: {kafka.brokers: real}\n") + fault("broker"), "kafka-kraft cannot have fail-log-dir on broker: brokers of real Kafka write their files themselves"},
+		"JVMs have one":   {targets("kafka-kraft", "cluster: {logDirs: 2}\nset: {kafka.brokers: real}\n"), "2 log directories with brokers of real Kafka, which kbench gives one"},
+		"attach":          {targets("attach", "attach: {bootstrap: ['h:9092']}\n") + fault("broker"), "no layer can be put under the files of nodes that kbench did not start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse("t.yaml", []byte(c.text))
+			if c.want == "" && err == nil {
+				if cell := s.Cells()[0]; !cell.DiskFaults() || cell.Networked() || cell.Config.Cluster.LogDirs != 2 {
+					t.Errorf("%+v", cell)
+				}
+				return
+			}
+			if c.want == "" || err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A cluster of one log directory is the one of before there was a choice.
+func TestOneLogDirChangesNoHash(t *testing.T) {
+	cell := func(text string) Cell {
+		s, err := Parse("t.yaml", []byte(timelineHead+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Cells()[0]
+	}
+	silent, one, two := cell(""), cell("cluster: {logDirs: 1}\n"), cell("cluster: {logDirs: 2}\n")
+	if b, err := json.Marshal(silent.Config); err != nil || strings.Contains(string(b), "LogDirs") {
+		t.Errorf("%s, %v", b, err)
+	}
+	if silent.Hash != one.Hash || silent.Hash == two.Hash {
+		t.Errorf("nothing said: %s, one: %s, two: %s", silent.Hash, one.Hash, two.Hash)
+	}
+	if got := silent.Config.Map()["cluster.logDirs"]; got != "1" {
+		t.Errorf("it is shown as %q", got)
+	}
+}
+
 // TestEveryFaultIsListed: a kind that Go knows and specs do not could never be
 // had.
 func TestEveryFaultIsListed(t *testing.T) {
@@ -82,7 +135,7 @@ func TestEveryFaultIsListed(t *testing.T) {
 		workloads.FaultStop, workloads.FaultKill, workloads.FaultPause, workloads.FaultRestart, workloads.FaultIsolate,
 		workloads.FaultCut, workloads.FaultCutIn, workloads.FaultCutOut, workloads.FaultSplit, workloads.FaultDelay,
 		workloads.FaultLoss, workloads.FaultRate, workloads.FaultFsyncDelay, workloads.FaultFsyncError, workloads.FaultDiskFull,
-		workloads.FaultCPU, workloads.FaultExpire,
+		workloads.FaultLogDir, workloads.FaultCPU, workloads.FaultExpire,
 	} {
 		if k, ok := faultKind(f); !ok || k.Doc == "" || k.Probe == "" {
 			t.Errorf("%s: %+v", f, k)
