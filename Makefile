@@ -72,7 +72,7 @@ interop-kraft: ## run Kafka 4.4's own brokers, controllers and tools with our KR
 	KBENCH_INTEROP=1 $(GO) test ./internal/interop -run '^TestKRaft' -count=1 -v -timeout 15m
 
 bench: ## measure the hot paths, with their limits beside them
-	$(GO) test -run '^$$' -bench . -benchmem ./results ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/... ./internal/zkwrites
+	$(GO) test -run '^$$' -bench . -benchmem ./results ./results/history ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/... ./internal/zkwrites
 
 release: ## make static binaries of this version, archives and checksums in dist
 	@rm -rf dist && mkdir dist

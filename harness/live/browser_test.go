@@ -161,7 +161,9 @@ func TestPageInChromium(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll("main a").length`); n != 0 {
 		t.Errorf("%d links, and a browser follows none from here to a file", n)
 	}
-	if key := eval[string](b, `[...document.querySelectorAll(".key")].map((k) => [...k.children].map((c) => c.textContent).join()).join(";")`); key != ";zk controlled-shutdown.moved" {
+	// A second may have passed, and the headline been sampled; its p99 is none.
+	key, moved := eval[string](b, `[...document.querySelectorAll(".key")].map((k) => [...k.children].map((c) => c.textContent).join()).join(";")`), "controlled-shutdown.moved"
+	if key != ";zk "+moved && key != moved+" p50;zk "+moved {
 		t.Errorf("the key names what is not drawn: %s", key)
 	}
 	if high := eval[int](b, `Math.max(...[...document.querySelectorAll("tr > :not(:nth-child(3))")].map((c) => c.getClientRects().length && (() => { const r = document.createRange(); r.selectNodeContents(c); return new Set([...r.getClientRects()].map((x) => Math.round(x.top))).size; })()))`); high != 1 {

@@ -165,11 +165,3 @@ func TestKilledAdders(t *testing.T) {
 		t.Errorf("%d added, notes %v", len(added), l.Notes)
 	}
 }
-
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}

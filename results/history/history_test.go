@@ -34,7 +34,7 @@ func truth(i int) simulated.Truth {
 	}
 }
 
-func night(t *testing.T, tr simulated.Truth) *Night {
+func night(t testing.TB, tr simulated.Truth) *Night {
 	t.Helper()
 	r, err := simulated.New(tr)
 	if err != nil {
@@ -56,7 +56,7 @@ func mustRead(t *testing.T, path string) *Log {
 	return l
 }
 
-func mustAdd(t *testing.T, path string, nights ...*Night) Added {
+func mustAdd(t testing.TB, path string, nights ...*Night) Added {
 	t.Helper()
 	a, err := Add(path, nights...)
 	if err != nil {

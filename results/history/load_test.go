@@ -3,7 +3,10 @@ package history
 import (
 	"bytes"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,12 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"kbench/results/simulated"
 )
 
-func mustLoad(t *testing.T, path string) Loaded {
+func mustLoad(t testing.TB, path string) Loaded {
 	t.Helper()
 	l, err := Load(path)
 	if err != nil {
@@ -250,12 +251,9 @@ func TestNoisyNight(t *testing.T) {
 	}
 }
 
-// TestLargeHistory: 3,000 nights are loaded in under two seconds, with and
-// without an index.
-func TestLargeHistory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED with -short: the race detector makes it ten times slower")
-	}
+// largeHistory writes 3,000 nights of 20 series.
+func largeHistory(t testing.TB) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
 	template := truth(0)
 	template.Trials, template.Partitions = 10, []int{1000, 10_000}
@@ -269,28 +267,50 @@ func TestLargeHistory(t *testing.T) {
 		nights = append(nights, &n)
 	}
 	mustAdd(t, path, nights...)
-	t.Logf("%d bytes", size(path))
+	return path
+}
+
+func TestLargeHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: the race detector makes it ten times slower")
+	}
+	path := largeHistory(t)
 	for _, what := range []string{"without an index", "with an index"} {
-		began, used := time.Now(), cpuTime(t)
-		l := mustLoad(t, path)
-		used = cpuTime(t) - used
-		t.Logf("%s: %d series in %v, %v of CPU", what, len(l.Series), time.Since(began), used)
-		if len(l.Series) != 20 || len(l.Series[0].Readings) != 3000 {
+		if l := mustLoad(t, path); len(l.Series) != 20 || len(l.Series[0].Readings) != 3000 {
 			t.Errorf("%s: %d series", what, len(l.Series))
-		}
-		// Other tests run beside this one, so that only its own work counts:
-		// two seconds on two cores.
-		if used > 4*time.Second {
-			t.Errorf("%s: took %v of CPU", what, used)
 		}
 	}
 }
 
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
+// BenchmarkLoad loads 3,000 nights, and checks beside it that their lines are
+// JSON, which is the least that reading them without an index takes.
+func BenchmarkLoad(b *testing.B) {
+	path := largeHistory(b)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	for _, indexed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("index=%t", indexed), func(b *testing.B) {
+			var limit time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				began := time.Now()
+				for line := range bytes.Lines(text) {
+					if !json.Valid(line) {
+						b.Fatalf("no JSON: %.80s", line)
+					}
+				}
+				limit += time.Since(began)
+				if !indexed {
+					if err := os.Remove(path + indexSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+						b.Fatal(err)
+					}
+				}
+				b.StartTimer()
+				mustLoad(b, path)
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(limit), "x-of-checking-JSON")
+		})
+	}
 }

@@ -20,6 +20,10 @@ var ErrGone = errors.New("the network agent has ended")
 // answerWithin bounds what a call takes beyond what it asks for.
 const answerWithin = 10 * time.Second
 
+// endWithin bounds how long an agent takes to end: its container goes with it,
+// which takes a busy engine its time.
+const endWithin = time.Minute
+
 // Client holds an agent.
 type Client struct {
 	conn io.ReadWriteCloser
@@ -162,7 +166,7 @@ func (c *Client) Close() error {
 	err := c.end()
 	select {
 	case <-c.done:
-	case <-time.After(answerWithin):
+	case <-time.After(endWithin):
 		err = errors.Join(err, errors.New("the network agent does not end"))
 	}
 	return err
