@@ -49,7 +49,7 @@ teeth: ## plant bugs one at a time; each must be found by a named invariant
 	$(GO) test -tags teeth ./internal/sim/... -run 'TestTeeth' -count=1 -v -timeout 60m
 
 handlers: ## take out one handler at a time; the tests that the READMEs name for it must fail
-	$(GO) test -tags handlers ./internal/unplug -run TestHandlers -count=1 -parallel 6 -timeout 30m
+	$(GO) test -tags handlers ./internal/unplug -run TestHandlers -count=1 -parallel 4 -timeout 30m
 
 images: build ## build the images of the docker provider and print their names
 	$(GO) run ./docker/build -node bin/kbench
