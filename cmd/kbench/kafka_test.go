@@ -85,6 +85,12 @@ func needKafka(t *testing.T, target spec.Target) {
 	if err == nil && target.InZooKeeper() {
 		_, err = zookeeper.Find()
 	}
+	skipWithoutKafka(t, err)
+}
+
+// skipWithoutKafka skips for err, unless it is nil or KBENCH_REQUIRE_KAFKA is set.
+func skipWithoutKafka(t *testing.T, err error) {
+	t.Helper()
 	switch {
 	case err == nil:
 	case os.Getenv("KBENCH_REQUIRE_KAFKA") != "":

@@ -101,11 +101,5 @@ func needJcmd(t *testing.T) {
 	if err == nil {
 		_, err = inst.Jcmd()
 	}
-	switch {
-	case err == nil:
-	case os.Getenv("KBENCH_REQUIRE_KAFKA") != "":
-		t.Fatal(err)
-	default:
-		t.Skip("SKIPPED: ", err)
-	}
+	skipWithoutKafka(t, err)
 }

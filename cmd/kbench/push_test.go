@@ -51,18 +51,9 @@ func TestPushedRun(t *testing.T) {
 		t.Log("SKIPPED: no link was cut, and no log diverged: ", err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if out, err := runKbench(ctx, os.Args[0], dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r, err := results.Open(filepath.Join(dir, "out", "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := runSpec(t, ctx, dir, text)
 	for _, c := range r.Manifest.Cells {
 		if c.Target != "raft-push" || c.Verdict != results.Valid {
 			t.Errorf("%s of target %s is %s: %v", c.ID, c.Target, c.Verdict, c.Reasons)

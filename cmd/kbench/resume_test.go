@@ -84,6 +84,22 @@ func runKbench(ctx context.Context, binary, dir string, args ...string) *exec.Cm
 	return cmd
 }
 
+// runSpec runs a spec below dir, which must end well, and opens what it leaves.
+func runSpec(t *testing.T, ctx context.Context, dir, text string) *results.Run {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runKbench(ctx, os.Args[0], dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := results.Open(filepath.Join(dir, "out", "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // killInSecondCell gives the pid of the kbench that was killed.
 func killInSecondCell(t *testing.T, binary, dir string) int {
 	t.Helper()

@@ -37,18 +37,9 @@ func TestSecuredRun(t *testing.T) {
 		t.Skip("SKIPPED in short mode: starts clusters")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(securedSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if out, err := runKbench(ctx, os.Args[0], dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r, err := results.Open(filepath.Join(dir, "out", "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := runSpec(t, ctx, dir, securedSpec)
 	want := map[string][]string{
 		"zk.base":    {"sasl+tls", "SASL_SSL", "SCRAM-SHA-512", "sessions with ZooKeeper are plain"},
 		"kraft.base": {"sasl+tls", "SASL_SSL", "SCRAM-SHA-512"},
@@ -94,19 +85,9 @@ func TestSecuredPush(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: starts a cluster")
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(securedPushSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if out, err := runKbench(ctx, os.Args[0], dir, "run", "spec.yaml", "--out", "out", "--data-dir", "data").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r, err := results.Open(filepath.Join(dir, "out", "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := runSpec(t, ctx, t.TempDir(), securedPushSpec)
 	for _, c := range r.Manifest.Cells {
 		if c.Verdict != results.Valid || !strings.Contains(strings.Join(c.Notes, "\n"), "speak SSL") {
 			t.Errorf("%s is %s, %v: %q", c.ID, c.Verdict, c.Reasons, c.Notes)
