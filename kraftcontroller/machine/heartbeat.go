@@ -56,13 +56,13 @@ func (m *Machine) heartbeat(r Request, req *kmsg.BrokerHeartbeatRequest) error {
 		return err
 	}
 	b, _ = m.image().Broker(b.ID)
-	current := controlOf(b)
-	inherited := current == controlledShutdown && m.sessions.brokers[b.ID].shutdownOffset == kafka.NoOffset
+	current, s := controlOf(b), m.sessions.brokers[b.ID]
+	inherited := current == controlledShutdown && s.shutdownOffset == kafka.NoOffset
 	if inherited { // it began under another controller
-		m.sessions.brokers[b.ID].shutdownOffset = m.log.head().last
+		s.shutdownOffset = m.log.head().last
 	}
 	next := m.nextControl(b, current, req)
-	m.sessions.touch(b.ID, m.now, kafka.Offset(req.CurrentMetadataOffset))
+	m.sessions.touch(s, m.now, kafka.Offset(req.CurrentMetadataOffset))
 
 	resp.IsCaughtUp = kafka.Offset(req.CurrentMetadataOffset) >= m.log.seen(b)
 	resp.IsFenced = next == fenced || next == shutdownNow
@@ -84,7 +84,7 @@ func (m *Machine) heartbeat(r Request, req *kmsg.BrokerHeartbeatRequest) error {
 	}
 	last, err := m.carryOut(r, d)
 	if next == controlledShutdown && d.records != nil {
-		m.sessions.brokers[b.ID].shutdownOffset = last
+		s.shutdownOffset = last
 	}
 	return err
 }
@@ -100,8 +100,7 @@ func (m *Machine) heartbeatWaits(r Request) {
 func (m *Machine) heartbeatAnswered(r Request) {
 	if s := m.sender(r); s != nil {
 		s.owed--
-		s.lastContact = m.now
-		m.sessions.due = min(m.sessions.due, m.now+m.sessions.timeout)
+		m.sessions.touch(s, m.now, s.seen)
 	}
 }
 

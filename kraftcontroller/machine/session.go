@@ -50,8 +50,7 @@ func (s *sessions) register(id kafka.BrokerID, now time.Duration) *session {
 func (s *sessions) forget(id kafka.BrokerID) { delete(s.brokers, id) }
 
 // touch notes a heartbeat.
-func (s *sessions) touch(id kafka.BrokerID, now time.Duration, seen kafka.Offset) {
-	b := s.brokers[id]
+func (s *sessions) touch(b *session, now time.Duration, seen kafka.Offset) {
 	b.lastContact, b.seen = now, seen
 	s.due = min(s.due, now+s.timeout)
 }
