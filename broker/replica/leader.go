@@ -31,8 +31,9 @@ type Appended struct {
 
 // Append gives the offsets of a batch. The code is UNKNOWN_TOPIC_OR_PARTITION
 // or UNKNOWN_TOPIC_ID where this broker has no replica, KAFKA_STORAGE_ERROR where
-// its log directory failed, NOT_LEADER_OR_FOLLOWER where it does not lead, NOT_ENOUGH_REPLICAS below the least ISR, or the
-// refusal of the producer's sequence.
+// its log directory failed, NOT_LEADER_OR_FOLLOWER where it does not lead,
+// NOT_ENOUGH_REPLICAS below the least ISR, or the refusal of the producer's
+// sequence.
 func (m *Manager) Append(now int64, a Append) Appended {
 	m.mu.Lock()
 	defer m.mu.Unlock()
