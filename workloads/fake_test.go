@@ -411,10 +411,26 @@ func (c *fakeCluster) ActiveController(context.Context) (Node, error) {
 	return Node{}, errors.New("no controller")
 }
 
-func (c *fakeCluster) WaitHealthy(context.Context) error {
+// WaitHealthy waits until every broker has shown who came back last.
+func (c *fakeCluster) WaitHealthy(ctx context.Context) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.unhealthy
+	shown := int64(0)
+	for _, n := range c.nodes {
+		if len(n.out) > 0 {
+			shown = max(shown, n.out[len(n.out)-1].ns)
+		}
+	}
+	slowest := time.Duration(0)
+	for _, d := range c.delay {
+		slowest = max(slowest, d)
+	}
+	shown += int64(slowest)
+	err := c.unhealthy
+	c.mu.Unlock()
+	if err == nil && !sleepUntil(ctx, shown) {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (c *fakeCluster) Events(context.Context) ([]trace.Event, error) {
@@ -463,8 +479,8 @@ func (c *fakeCluster) node(id kafka.BrokerID) *fakeNode {
 
 func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int64, error) {
 	n := c.node(id)
-	now := trace.Now()
 	c.mu.Lock()
+	now := trace.Now() // a node that answers later knows of the fault
 	c.injected = append(c.injected, f)
 	if c.deaf && f != FaultStart {
 		c.mu.Unlock()
@@ -610,6 +626,18 @@ func near(t *attempted, what string, got, want time.Duration) {
 	case got > want+slack:
 		t.slow = append(t.slow, fmt.Sprintf("%s = %v, injected %v", what, got, want))
 	}
+}
+
+// nearOutage is near for the outage of a partition. On a busy machine a produce
+// may overtake one that was due before it, and its acknowledgement, by the old
+// leader, end the outage early.
+func nearOutage(t *attempted, got, want time.Duration) {
+	t.Helper()
+	if got < want {
+		t.slow = append(t.slow, fmt.Sprintf("unavailability = %v, injected %v", got, want))
+		return
+	}
+	near(t, "unavailability", got, want)
 }
 
 // attempted is one try of a measurement. A machine that is busy with other
