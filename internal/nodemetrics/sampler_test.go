@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"kbench/internal/trace"
 )
 
 func TestSampler(t *testing.T) {
@@ -64,5 +67,34 @@ func TestSamplerOfAnotherProcess(t *testing.T) {
 	b.Reset()
 	if err := s.write(&b); err != nil || b.Len() != 0 {
 		t.Errorf("after its end: %q, %v", b.String(), err)
+	}
+}
+
+// A directory that takes long to walk is walked seldom.
+func TestWalksAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a")
+	var f footprint
+	before := trace.Now()
+	if got := f.of(dir); got != 100 {
+		t.Fatalf("%d bytes, want 100", got)
+	}
+	if f.next <= before {
+		t.Fatal("the next walk may begin at once")
+	}
+	put("b")
+	f.next = math.MaxInt64
+	if got := f.of(dir); got != 100 {
+		t.Errorf("%d bytes before the next walk, want the 100 of the last", got)
+	}
+	f.next = 0
+	if got := f.of(dir); got != 200 {
+		t.Errorf("%d bytes, want 200", got)
 	}
 }
