@@ -169,17 +169,21 @@ func kafkaNote(c spec.Cell) string {
 
 // kafkaWarmUp says for reports what warms the JVMs.
 func kafkaWarmUp(c spec.Cell, store string) string {
+	leave := "2 brokers leave and come back"
+	if WarmShutdowns(c) == 1 {
+		leave = "a broker leaves and comes back"
+	}
 	switch {
 	case c.Target.Kafka() == "" && onZooKeeper(c, store):
-		return fmt.Sprintf("of ZooKeeper: the partitions are created, %d brokers leave and come back", warmShutdowns)
+		return "of ZooKeeper: the partitions are created, " + leave
 	case c.Target.Kafka() == "":
 		return "none: compiled ahead"
 	case c.Target.InZooKeeper() && c.RealBrokers():
-		return fmt.Sprintf("the partitions are created, each broker is the controller once, %d brokers leave and come back", warmShutdowns)
+		return "the partitions are created, each broker is the controller once, " + leave
 	case c.Target.InZooKeeper():
-		return fmt.Sprintf("the partitions are created, each candidate is the controller once, %d brokers leave and come back", warmShutdowns)
+		return "the partitions are created, each candidate is the controller once, " + leave
 	}
-	return fmt.Sprintf("the partitions are created, %d brokers leave and come back", warmShutdowns)
+	return "the partitions are created, " + leave
 }
 
 const (

@@ -12,15 +12,26 @@ import (
 )
 
 const (
-	// warmShutdowns is how many brokers are stopped and started again before
-	// anything is measured.
-	warmShutdowns = 2
+	// The probes of what is not recorded: enough to compile their paths, and no
+	// load that a cold JVM would still work off when something is measured.
+	warmProbeRate, warmProbePartitions = 50, 16
 	// warmMoves bounds the epochs until each candidate has been the controller:
 	// the one that is deposed may win again.
 	warmMoves = 10
 	// moveTimeout bounds one of them.
 	moveTimeout = time.Minute
 )
+
+// WarmShutdowns is how many brokers of a cell are stopped and started again
+// before anything is measured. Those of real Kafka take a minute to come back
+// with 5,000 partitions, and their JVMs come back cold: one does there, for the
+// controller and the survivors.
+func WarmShutdowns(c spec.Cell) int {
+	if c.RealBrokers() {
+		return 1
+	}
+	return 2
+}
 
 // warmUp has the JVMs of real Kafka and of a real ZooKeeper load and compile what
 // is going to be measured, on the cluster as it is: every candidate of real
@@ -43,8 +54,8 @@ func (run *cellRun) warmUp(ctx context.Context) error {
 		return err
 	}
 	err = kind.Run(ctx, workloads.Env{
-		Cluster: run.cluster, Recorder: unrecorded{}, Params: workloads.Params{Trials: warmShutdowns},
-		Seed: uint64(run.Spec.Seed), Label: "warm", Progress: run.monitor.work,
+		Cluster: run.cluster, Recorder: unrecorded{}, Seed: uint64(run.Spec.Seed), Label: "warm", Progress: run.monitor.work,
+		Params: workloads.Params{Trials: WarmShutdowns(run.spec), ProbeRate: warmProbeRate, ProbePartitions: warmProbePartitions},
 	})
 	if err != nil {
 		return fmt.Errorf("warm up: %w", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kbench/harness"
 	"kbench/harness/live"
 	"kbench/harness/spec"
 )
@@ -46,7 +47,6 @@ const (
 	cellUp              = 6 * time.Second
 	partitionsPerSecond = 5000
 	trialOverhead       = 2 * time.Second
-	warmUps             = 2 // brokers that leave and come back to warm JVMs
 
 	// Of real Kafka: what JVMs take to start, and each of them to come back.
 	kafkaUp      = 20 * time.Second
@@ -93,7 +93,7 @@ func estimateCell(c spec.Cell) time.Duration {
 		}
 	}
 	if c.Target.Kafka() != "" || c.Target.InZooKeeper() && c.Config.Cluster.Store != spec.StoreEmbedded {
-		took += warmUps * (trial + broker)
+		took += time.Duration(harness.WarmShutdowns(c)) * (trial + broker)
 	}
 	for _, w := range c.Workloads {
 		back := broker
