@@ -133,7 +133,9 @@ func (t *loss) measure(ctx context.Context) {
 	} else {
 		t.value(t.metric(), PhaseMoved, float64(moved-t.out.StartNs))
 		t.ended(moved)
-		if err := t.client.awaitAcks(wait, gateTimeout, max(moved, t.out.StartNs)); err != nil {
+		// A partition that is long out of reach is what is measured: the bound is
+		// the trial's own.
+		if err := t.client.awaitAcks(wait, t.p.TrialTimeout, max(moved, t.out.StartNs)); err != nil {
 			t.invalid("after the fault: %v", err)
 		}
 	}
