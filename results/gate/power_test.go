@@ -38,6 +38,9 @@ func falseAlarms(t *testing.T, c calendar, nights int) int {
 // five times are among trials, and among whole nights, which no gate can tell
 // from a regression: they are most of what fails then.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	trials := simulated.Noise{Sigma: 0.05, Outliers: 0.02, Factor: 5}
 	for name, c := range map[string]struct {
 		calendar
@@ -67,6 +70,9 @@ func TestFalseAlarms(t *testing.T) {
 // A regression of 10 % under 5 % of noise with ten trials is found in nine of
 // ten nights.
 func TestPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	for name, c := range map[string]struct {
 		calendar
 		rounds, least int
@@ -106,6 +112,9 @@ func TestPower(t *testing.T) {
 // average out: a regression of 10 % in one of 16 figures, by how much nights
 // differ. docs/method.md tells these shares.
 func TestPowerByNightNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	const rounds, nights = 60, 21
 	for _, c := range []struct {
 		sigma       float64

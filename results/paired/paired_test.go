@@ -319,6 +319,9 @@ func TestTooFewForOthers(t *testing.T) {
 
 // The interval and the test are one: it leaves out 1 where p is under 0.05.
 func TestIntervalIsTheTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	for _, n := range []int{6, 7, 10, 25, 40} {
 		for seed := range uint64(200) {
 			a := trial{pairs: n, sigma: 0.1, change: by(1.05), seed: seed, edit: func(m *results.Manifest) { m.Comparison.Margin = 1e-6 }}.analyse(t)
@@ -345,6 +348,9 @@ func TestFarApart(t *testing.T) {
 // a cell-run is one trial and every value has 5 % of noise of its own, and no
 // change is called one in 5 (of 2,000, with two standard errors).
 func TestPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	const rounds = 1000
 	count := func(trials int, change float64, want ...Verdict) (found int) {
 		for seed := range uint64(rounds) {

@@ -9,6 +9,9 @@ import (
 // trial. Taken for independent, such values gave an interval of 95 % that held
 // the true median in one run of four.
 func TestIntervalOfMedianHoldsTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	for _, repeats := range []int{1, 5, 6, 9, 14} {
 		runs := 200
 		if repeats < 6 {

@@ -33,6 +33,9 @@ func alerts(values []float64, r Rule) int {
 // TestFalseAlarms: 1,000 nights of stationary noise, judged every night, alert
 // at most once in 200; Otava's rule does not keep that.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	const nights, seeds = 1000, 3
 	plain := DefaultRule()
 	plain.Plain = true
@@ -69,6 +72,9 @@ func TestFalseAlarms(t *testing.T) {
 // TestPower: a step of 10 % in the medians of ten trials with 5 % noise is
 // found within 4 nights in at least 90 %, and dated to within a night.
 func TestPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	for _, step := range []float64{1.1, 1 / 1.1} {
 		for _, outliers := range []float64{0, 0.02} {
 			t.Run(fmt.Sprintf("step %.2f outliers %v", step, outliers), func(t *testing.T) {
@@ -113,6 +119,9 @@ func TestPower(t *testing.T) {
 // at most once in 200 nights of a history, and a step in one of 20 series is
 // found in the report of its fourth night in 90 of 100.
 func TestTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	const together, nights = 20, 1000
 	t.Run("false alarms", func(t *testing.T) {
 		t.Parallel()

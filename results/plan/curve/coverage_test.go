@@ -89,6 +89,9 @@ func (t tally) add(what string, iv Interval, v float64) {
 // size, and of the size at which the curve crosses a bound. Each must hold in
 // 90 to 99 of 100 ladders.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	for i, tr := range truths {
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
