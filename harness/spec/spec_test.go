@@ -2,8 +2,10 @@ package spec
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -108,6 +110,28 @@ func TestBuiltins(t *testing.T) {
 	}
 	if s, err := Default(); err != nil || s.Name != Builtins()[0].Name {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestDocumentedSpecs: what the documentation says to run can be run.
+func TestDocumentedSpecs(t *testing.T) {
+	files, err := filepath.Glob("../../docs/specs/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d specs, %v", len(files), err)
+	}
+	schema := compileSchema(t)
+	for _, file := range files {
+		s, err := Load(file)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); s.Name != want {
+			t.Errorf("%s is named %s", file, s.Name)
+		}
+		if err := validate(t, schema, string(s.YAML())); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 
