@@ -204,6 +204,9 @@ func TestSame(t *testing.T) {
 // TestFalseAlarms measures how often any headline of two runs of the same
 // truth is said to differ.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of simulated runs, which share nothing")
+	}
 	tr := truth()
 	tr.Metrics = []string{"creation", "controlled-shutdown.moved", "recovery.controller.first-admin", "recovery.broker.moved"}
 	tr.Noise = &simulated.Noise{Sigma: 0.1, Outliers: 0.02, Factor: 5}
