@@ -169,21 +169,23 @@ func kafkaNote(c spec.Cell) string {
 
 // kafkaWarmUp says for reports what warms the JVMs.
 func kafkaWarmUp(c spec.Cell, store string) string {
-	leave := "2 brokers leave and come back"
-	if WarmShutdowns(c) == 1 {
-		leave = "a broker leaves and comes back"
-	}
-	switch {
-	case c.Target.Kafka() == "" && onZooKeeper(c, store):
-		return "of ZooKeeper: the partitions are created, " + leave
-	case c.Target.Kafka() == "":
+	kafka := c.Target.Kafka() != ""
+	if !kafka && !onZooKeeper(c, store) {
 		return "none: compiled ahead"
-	case c.Target.InZooKeeper() && c.RealBrokers():
-		return "the partitions are created, each broker is the controller once, " + leave
-	case c.Target.InZooKeeper():
-		return "the partitions are created, each candidate is the controller once, " + leave
 	}
-	return "the partitions are created, " + leave
+	warmed := "the partitions are created, "
+	switch {
+	case !kafka:
+		warmed = "of ZooKeeper: " + warmed
+	case c.Target.InZooKeeper() && c.RealBrokers():
+		warmed += "each broker is the controller once, "
+	case c.Target.InZooKeeper():
+		warmed += "each candidate is the controller once, "
+	}
+	if n := WarmShutdowns(c); n > 1 {
+		return fmt.Sprintf("%s%d brokers leave and come back", warmed, n)
+	}
+	return warmed + "a broker leaves and comes back"
 }
 
 const (
