@@ -44,17 +44,6 @@ type Sampler struct {
 	data footprint
 }
 
-// walkShare bounds what walking the data directory takes: one part in so many
-// of the time. A broker of real Kafka with 5,000 partitions has 20,000 files,
-// and looking at each of them every second is load on what is measured.
-const walkShare = 100
-
-// footprint is the size of a directory when it was last walked.
-type footprint struct {
-	bytes int64
-	next  int64 // when it may be walked again, CLOCK_MONOTONIC, ns
-}
-
 // Run samples until ctx ends, and once more then.
 func (s *Sampler) Run(ctx context.Context) error {
 	f, err := os.OpenFile(s.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -154,6 +143,17 @@ func written(file string) int64 {
 		}
 	}
 	return 0
+}
+
+// walkShare bounds what walking the data directory takes: one part in so many
+// of the time. A broker of real Kafka with 5,000 partitions has 20,000 files,
+// and looking at each of them every second is load on what is measured.
+const walkShare = 100
+
+// footprint is the size of a directory when it was last walked.
+type footprint struct {
+	bytes int64
+	next  int64 // when it may be walked again, CLOCK_MONOTONIC, ns
 }
 
 func (f *footprint) of(dir string) int64 {
