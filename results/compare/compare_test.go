@@ -205,7 +205,7 @@ func TestSame(t *testing.T) {
 // truth is said to differ.
 func TestFalseAlarms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	tr := truth()
 	tr.Metrics = []string{"creation", "controlled-shutdown.moved", "recovery.controller.first-admin", "recovery.broker.moved"}

@@ -39,7 +39,7 @@ func falseAlarms(t *testing.T, c calendar, nights int) int {
 // from a regression: they are most of what fails then.
 func TestFalseAlarms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	trials := simulated.Noise{Sigma: 0.05, Outliers: 0.02, Factor: 5}
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestFalseAlarms(t *testing.T) {
 // ten nights.
 func TestPower(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	for name, c := range map[string]struct {
 		calendar
@@ -113,7 +113,7 @@ func TestPower(t *testing.T) {
 // differ. docs/method.md tells these shares.
 func TestPowerByNightNoise(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	const rounds, nights = 60, 21
 	for _, c := range []struct {

@@ -320,7 +320,7 @@ func TestTooFewForOthers(t *testing.T) {
 // The interval and the test are one: it leaves out 1 where p is under 0.05.
 func TestIntervalIsTheTest(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	for _, n := range []int{6, 7, 10, 25, 40} {
 		for seed := range uint64(200) {
@@ -349,7 +349,7 @@ func TestFarApart(t *testing.T) {
 // change is called one in 5 (of 2,000, with two standard errors).
 func TestPower(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	const rounds = 1000
 	count := func(trials int, change float64, want ...Verdict) (found int) {

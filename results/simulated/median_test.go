@@ -10,7 +10,7 @@ import (
 // the true median in one run of four.
 func TestIntervalOfMedianHoldsTheTruth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	for _, repeats := range []int{1, 5, 6, 9, 14} {
 		runs := 200

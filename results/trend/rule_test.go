@@ -34,7 +34,7 @@ func alerts(values []float64, r Rule) int {
 // at most once in 200; Otava's rule does not keep that.
 func TestFalseAlarms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	const nights, seeds = 1000, 3
 	plain := DefaultRule()
@@ -73,7 +73,7 @@ func TestFalseAlarms(t *testing.T) {
 // found within 4 nights in at least 90 %, and dated to within a night.
 func TestPower(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	for _, step := range []float64{1.1, 1 / 1.1} {
 		for _, outliers := range []float64{0, 0.02} {
@@ -120,7 +120,7 @@ func TestPower(t *testing.T) {
 // found in the report of its fourth night in 90 of 100.
 func TestTogether(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	const together, nights = 20, 1000
 	t.Run("false alarms", func(t *testing.T) {

@@ -90,7 +90,7 @@ func (t tally) add(what string, iv Interval, v float64) {
 // 90 to 99 of 100 ladders.
 func TestCoverage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hundreds of simulated runs, which share nothing")
+		t.Skip("SKIPPED in short mode: hundreds of simulated runs, which share nothing")
 	}
 	for i, tr := range truths {
 		t.Run(tr.name, func(t *testing.T) {
