@@ -13,8 +13,14 @@ import (
 const (
 	// maxBatchBytes is Kafka's largest batch of the metadata log.
 	maxBatchBytes = 8 << 20
-	// maxWaiting bounds the batches that wait to be written, as Kafka's pool.
-	maxWaiting = 10
+	// maxTogether bounds the records of appends that share a batch. Whoever reads
+	// the log takes a batch as a whole: a larger one keeps the first of its records
+	// from brokers until all are there, and brokers that are at work on it differ
+	// for as long.
+	maxTogether = 10_000
+	// maxWaitingBytes bounds what waits to be written: the size of Kafka's pool of
+	// ten batches.
+	maxWaitingBytes = 10 * maxBatchBytes
 )
 
 // accumulator gathers the appends of one leader epoch into batches. Offsets
@@ -70,8 +76,8 @@ func (a *accumulator) end() {
 }
 
 // append adds values as records of one batch and gives the last one's offset.
-// It waits while maxWaiting batches are full and not drained, which the end of
-// the epoch ends as well.
+// It waits while maxWaitingBytes are not drained, which the end of the epoch ends
+// as well.
 func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Offset, error) {
 	size, err := checkSize(values)
 	if err != nil {
@@ -87,7 +93,7 @@ func (a *accumulator) append(epoch kafka.LeaderEpoch, values [][]byte) (kafka.Of
 		if !a.open || epoch != a.epoch {
 			return kafka.NoOffset, fmt.Errorf("append in epoch %d: %w", epoch, kafka.NotLeaderOrFollower)
 		}
-		if b = a.room(size); b == nil {
+		if b = a.room(size, len(values)); b == nil {
 			a.drained.Broadcast() // whoever pauses may make room
 			a.drained.Wait()
 		}
@@ -132,7 +138,7 @@ func (a *accumulator) release() {
 func (a *accumulator) pause() []*pendingBatch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for a.open && a.reserve && len(a.waiting) < maxWaiting {
+	for a.open && a.reserve && a.waitingBytes() < maxWaitingBytes {
 		a.drained.Wait()
 	}
 	ready := a.waiting
@@ -164,12 +170,20 @@ func checkSize(values [][]byte) (int, error) {
 	return size, nil
 }
 
-// room gives the open batch if size more bytes fit into it, else a new one; nil
-// where too many wait.
-func (a *accumulator) room(size int) *pendingBatch {
+// waitingBytes is the size of what waits.
+func (a *accumulator) waitingBytes() (size int) {
+	for _, b := range a.waiting {
+		size += b.bytes
+	}
+	return size
+}
+
+// room gives the open batch if so many more bytes and records fit into it, else a
+// new one; nil where too much waits.
+func (a *accumulator) room(size, records int) *pendingBatch {
 	if n := len(a.waiting); n > 0 {
 		last := a.waiting[n-1]
-		if last.bytes+size <= maxBatchBytes {
+		if last.bytes+size <= maxBatchBytes && len(last.records)+records <= maxTogether {
 			return last
 		}
 		if !last.full {
@@ -177,7 +191,7 @@ func (a *accumulator) room(size int) *pendingBatch {
 			a.wake()
 		}
 	}
-	if len(a.waiting) >= maxWaiting {
+	if a.waitingBytes() >= maxWaitingBytes {
 		return nil
 	}
 	b := &pendingBatch{base: a.next, epoch: a.epoch, bytes: metalog.HeaderBytes, due: a.now().Add(a.linger)}

@@ -10,8 +10,9 @@ import (
 	"kbench/kraftcontroller/raft"
 )
 
-// deliverBytes bounds what is read from the log for one HandleCommit.
-const deliverBytes = 4 << 20
+// deliverBytes bounds what is read from the log for one HandleCommit, beyond one
+// batch: a broker publishes what it is given together.
+const deliverBytes = 256 << 10
 
 // delivery is how far the Listener has come.
 type delivery struct {
