@@ -139,7 +139,7 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 		s.current++
 	}
 	if err == nil {
-		s.acks = append(s.acks, acks{a.intendedNs, doneNs})
+		s.acks = append(s.acks, acks{intendedNs: a.intendedNs, doneNs: doneNs})
 	} else if r.code != kafka.TopicAlreadyExists {
 		s.failures++
 		s.latest = err

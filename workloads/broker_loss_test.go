@@ -77,7 +77,7 @@ func measureShutdown(t *attempted) {
 		t.Errorf("%d outages of 20 probed partitions", len(outages))
 	}
 	for _, ns := range outages {
-		nearOutage(t, time.Duration(ns), 145*time.Millisecond)
+		near(t, "unavailability", time.Duration(ns), 145*time.Millisecond)
 	}
 	if rec.trials[0].Victim == rec.trials[1].Victim {
 		t.Error("the same victim twice in a row")
@@ -114,7 +114,7 @@ func measureFailure(t *attempted, how string) {
 		t.Fatalf("%d outages of 8 probed partitions", len(outages))
 	}
 	for _, ns := range outages {
-		nearOutage(t, time.Duration(ns), 295*time.Millisecond)
+		near(t, "unavailability", time.Duration(ns), 295*time.Millisecond)
 	}
 }
 

@@ -628,18 +628,6 @@ func near(t *attempted, what string, got, want time.Duration) {
 	}
 }
 
-// nearOutage is near for the outage of a partition. On a busy machine a produce
-// may overtake one that was due before it, and its acknowledgement, by the old
-// leader, end the outage early.
-func nearOutage(t *attempted, got, want time.Duration) {
-	t.Helper()
-	if got < want {
-		t.slow = append(t.slow, fmt.Sprintf("unavailability = %v, injected %v", got, want))
-		return
-	}
-	near(t, "unavailability", got, want)
-}
-
 // attempted is one try of a measurement. A machine that is busy with other
 // things may delay it; it must never shorten it.
 type attempted struct {

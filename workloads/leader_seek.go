@@ -157,7 +157,7 @@ func (s *seekers) seek(ctx context.Context, o op) {
 			break
 		}
 		if try == 0 {
-			s.book.failed(tp, o.intendedNs)
+			s.book.failed(tp, failure{intendedNs: o.intendedNs, by: kafka.NoLeader})
 		}
 		if pause(ctx, seekBackoff) != nil {
 			s.tally.lost.Add(1)
@@ -167,7 +167,7 @@ func (s *seekers) seek(ctx context.Context, o op) {
 	done := trace.Now()
 	s.tally.acked.Add(1)
 	s.found(done - o.intendedNs)
-	s.book.acked(tp, acks{o.intendedNs, done})
+	s.book.acked(tp, acks{intendedNs: o.intendedNs, doneNs: done})
 	for last := s.lastNs.Load(); done > last && !s.lastNs.CompareAndSwap(last, done); last = s.lastNs.Load() {
 	}
 }

@@ -20,13 +20,32 @@ type outageBook struct {
 
 // produceState is what became of one partition's produces.
 type produceState struct {
-	failedNs int64  // the earliest intended time of one that failed, 0 for none
-	ackedNs  int64  // the latest intended time of one that was acknowledged
-	acks     []acks // in the order they came, bounded
+	failed  failure // the one that was due first; zero for none
+	ackedNs int64   // the latest intended time of one that was acknowledged
+	acks    []acks  // in the order they came, bounded
+}
+
+// failure is one produce that was not acknowledged.
+type failure struct {
+	intendedNs int64
+	by         kafka.BrokerID // who was asked
+	// refusedNs is when it answered with an error, or its connection ended; 0 where
+	// nobody was asked, or no answer came.
+	refusedNs int64
 }
 
 // acks is one acknowledged produce.
-type acks struct{ intendedNs, doneNs int64 }
+type acks struct {
+	intendedNs, doneNs int64
+	by                 kafka.BrokerID
+}
+
+// ends reports whether the acknowledgement shows that the outage of a failure is
+// over: it is of a later produce, and not of the same broker before that refused.
+// One that is about to refuse may acknowledge what overtook the refused produce.
+func (a acks) ends(f failure) bool {
+	return a.intendedNs > f.intendedNs && (a.by != f.by || a.doneNs > f.refusedNs)
+}
 
 func newOutageBook(sample []kafka.TopicPartition, maxAcks int) *outageBook {
 	b := &outageBook{sample: sample, maxAcks: maxAcks, states: make(map[kafka.TopicPartition]*produceState, len(sample))}
@@ -42,7 +61,7 @@ func (b *outageBook) acked(tp kafka.TopicPartition, a acks) {
 	s := b.states[tp]
 	s.ackedNs = max(s.ackedNs, a.intendedNs)
 	if len(s.acks) >= b.maxAcks {
-		if s.failedNs != 0 {
+		if s.failed.intendedNs != 0 && slices.ContainsFunc(s.acks, func(a acks) bool { return a.ends(s.failed) }) {
 			return // the ack that ends the outage is among those kept
 		}
 		s.acks = append(s.acks[:0], s.acks[b.maxAcks/2:]...)
@@ -50,14 +69,14 @@ func (b *outageBook) acked(tp kafka.TopicPartition, a acks) {
 	s.acks = append(s.acks, a)
 }
 
-func (b *outageBook) failed(tp kafka.TopicPartition, intendedNs int64) {
+func (b *outageBook) failed(tp kafka.TopicPartition, f failure) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if intendedNs < b.fromNs {
+	if f.intendedNs < b.fromNs {
 		return
 	}
-	if s := b.states[tp]; s.failedNs == 0 || intendedNs < s.failedNs {
-		s.failedNs = intendedNs
+	if s := b.states[tp]; s.failed.intendedNs == 0 || f.intendedNs < s.failed.intendedNs {
+		s.failed = f
 	}
 }
 
@@ -87,8 +106,8 @@ func (b *outageBook) begin(ns int64) {
 	defer b.mu.Unlock()
 	b.fromNs = ns
 	for _, s := range b.states {
-		if s.failedNs < ns {
-			s.failedNs = 0
+		if s.failed.intendedNs < ns {
+			s.failed = failure{}
 		}
 		s.acks = slices.DeleteFunc(s.acks, func(a acks) bool { return a.intendedNs < ns })
 	}
@@ -96,7 +115,7 @@ func (b *outageBook) begin(ns int64) {
 
 // outage is how long a partition was not to be produced to: from the intended
 // time of the first produce that failed until the first acknowledgement of a
-// later one. ended is false where none came.
+// later one that shows its end. ended is false where none came.
 type outage struct {
 	partition kafka.TopicPartition
 	ns        int64
@@ -110,12 +129,12 @@ func (b *outageBook) outages() []outage {
 	var out []outage
 	for _, tp := range b.sample {
 		s := b.states[tp]
-		if s.failedNs == 0 {
+		if s.failed.intendedNs == 0 {
 			continue
 		}
 		o := outage{partition: tp}
 		for _, a := range s.acks {
-			if ns := a.doneNs - s.failedNs; a.intendedNs > s.failedNs && (!o.ended || ns < o.ns) {
+			if ns := a.doneNs - s.failed.intendedNs; a.ends(s.failed) && (!o.ended || ns < o.ns) {
 				o.ns, o.ended = ns, true
 			}
 		}

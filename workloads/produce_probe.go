@@ -70,13 +70,13 @@ func (p *produceProbe) run(ctx context.Context, pacer Pacer) {
 		for id, tps := range byLeader {
 			window, known := p.windows[id]
 			if !known { // nobody leads
-				p.failed(o, tps)
+				p.failed(tps, failure{intendedNs: o.intendedNs, by: kafka.NoLeader})
 				continue
 			}
 			select {
 			case window <- struct{}{}:
 			default:
-				p.failed(o, tps)
+				p.failed(tps, failure{intendedNs: o.intendedNs, by: kafka.NoLeader})
 				taken = false
 				continue
 			}
@@ -100,6 +100,10 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 		p.abandoned(o, tps)
 		return
 	}
+	no := failure{intendedNs: o.intendedNs, by: id, refusedNs: doneNs}
+	if one.Err() != nil {
+		no.refusedNs = 0
+	}
 	acked := map[kafka.TopicPartition]bool{}
 	if err == nil {
 		for _, t := range resp.(*kmsg.ProduceResponse).Topics {
@@ -114,23 +118,24 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 			failed = append(failed, tp)
 			continue
 		}
-		p.acked(tp, acks{o.intendedNs, doneNs})
+		p.acked(tp, acks{o.intendedNs, doneNs, id})
 	}
 	p.curve.add(o.intendedNs, len(tps)-len(failed), true)
-	p.failed(o, failed)
+	p.failed(failed, no)
 }
 
-func (p *produceProbe) failed(o op, tps []kafka.TopicPartition) {
-	p.curve.add(o.intendedNs, len(tps), false)
+func (p *produceProbe) failed(tps []kafka.TopicPartition, f failure) {
+	p.curve.add(f.intendedNs, len(tps), false)
 	for _, tp := range tps {
-		p.outageBook.failed(tp, o.intendedNs)
+		p.outageBook.failed(tp, f)
 	}
 }
 
 // abandoned takes produces without an answer when the probe ends. Those after
 // which a later one was acknowledged had failed; the others are open.
 func (p *produceProbe) abandoned(o op, tps []kafka.TopicPartition) {
-	p.failed(o, slices.DeleteFunc(tps, func(tp kafka.TopicPartition) bool { return !p.overtaken(tp, o.intendedNs) }))
+	tps = slices.DeleteFunc(tps, func(tp kafka.TopicPartition) bool { return !p.overtaken(tp, o.intendedNs) })
+	p.failed(tps, failure{intendedNs: o.intendedNs, by: kafka.NoLeader})
 }
 
 // produceRequest names partitions of one leader; tps is sorted.
