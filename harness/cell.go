@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,7 @@ func (run *cellRun) up(ctx context.Context) error {
 		run.out.Store = "metadata log, fsynced"
 	}
 	s := shapeOf(run.spec, clusterID(run.Spec.Seed, run.n))
+	s.victims = run.victims(s)
 	if s.kafka != nil {
 		run.out.Notes = append(run.out.Notes, kafkaNote(run.spec))
 	}
@@ -212,7 +214,7 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	err = kind.Run(ctx, workloads.Env{
 		Cluster: watchedCluster{run.cluster, run.monitor}, Recorder: watchedRecorder{run.rec, run.monitor}, Params: w.Params,
 		Prefix:   run.cluster.own,
-		Seed:     uint64(run.Spec.Seed) + uint64(run.repeat),
+		Seed:     run.seed(),
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.monitor.work,
 		Faults:   run.timeline(kind), Injector: newInjector(run.cluster),
@@ -224,6 +226,37 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 		run.faults = append(run.faults, fault) // the other workloads can be measured all the same
 	}
 	return nil
+}
+
+// seed is that of the cell's workloads.
+func (run *cellRun) seed() uint64 { return uint64(run.Spec.Seed) + uint64(run.repeat) }
+
+// victims are the brokers that the cell's workloads will take away: each has a
+// process of its own, so that no other broker goes with it. Where one of them may
+// be the controller, the next takes its place.
+func (run *cellRun) victims(s shape) map[kafka.BrokerID]bool {
+	var brokers []kafka.BrokerID
+	for id := range s.brokers {
+		brokers = append(brokers, kafka.BrokerID(id+1))
+	}
+	victims := map[kafka.BrokerID]bool{}
+	kinds := run.spec.Workloads
+	if w, ok := run.warming(); ok {
+		kinds = append(slices.Clone(kinds), w)
+	}
+	for _, w := range kinds {
+		kind, err := workloads.Lookup(w.Kind)
+		if err != nil {
+			continue // it is found when it is driven
+		}
+		for _, id := range kind.Hurts(run.seed(), brokers, w.Params) {
+			victims[id] = true
+			if s.colocated {
+				victims[id%kafka.BrokerID(s.brokers)+1] = true
+			}
+		}
+	}
+	return victims
 }
 
 // timeline is the faults that a workload plays.

@@ -26,8 +26,9 @@ type shape struct {
 	brokers     int // brokers that host replicas
 	controllers int // voters, or dedicated candidates
 	colocated   bool
-	perNode     int // brokers per process, at least 1
-	logDirs     int // of each broker that hosts replicas
+	perNode     int                     // brokers per process, at least 1
+	victims     map[kafka.BrokerID]bool // brokers with a process of their own, whatever perNode says
+	logDirs     int                     // of each broker that hosts replicas
 	clusterID   kafka.UUID
 	timers      nodeconfig.Timers
 	tuning      nodeconfig.Tuning
@@ -44,8 +45,7 @@ type member struct {
 }
 
 // layout names and numbers the nodes of s and reserves their addresses.
-// Brokers have ids from 1, controllers from 1001, colocated or not; every broker
-// that a fault may stop has a process of its own unless perNode says otherwise.
+// Brokers have ids from 1, controllers from 1001, colocated or not.
 func layout(ctx context.Context, s shape, p provider.Provider, store []string) ([]member, error) {
 	brokers, err := layBrokers(ctx, s, p)
 	if err != nil {
@@ -81,8 +81,8 @@ func layout(ctx context.Context, s shape, p provider.Provider, store []string) (
 
 func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, error) {
 	var out []member
-	for first := 1; first <= s.brokers; first += s.perNode {
-		n := min(s.perNode, s.brokers-first+1)
+	for first, n := 1, 0; first <= s.brokers; first += n {
+		n = s.together(first)
 		name := fmt.Sprintf("broker-%d", first)
 		if n > 1 {
 			name = fmt.Sprintf("brokers-%d-%d", first, first+n-1)
@@ -115,6 +115,15 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// together is how many brokers from this one on share a process.
+func (s shape) together(first int) int {
+	n := 1
+	for !s.victims[kafka.BrokerID(first)] && n < s.perNode && first+n <= s.brokers && !s.victims[kafka.BrokerID(first+n)] {
+		n++
+	}
+	return n
 }
 
 // voterID is the id of the voter in a broker's process.

@@ -140,6 +140,46 @@ func TestManyBrokersInOneNode(t *testing.T) {
 	}
 }
 
+// What a workload takes away takes no other broker along.
+func TestVictimsHaveAProcessOfTheirOwn(t *testing.T) {
+	s, err := spec.Parse("many.yaml", []byte(`
+targets: [kafka-kraft, kraft]
+cluster: {brokers: 40, brokersPerNode: 20}
+workloads: [{kind: propagation}, {kind: broker-failure, trials: 2}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{2, 2} {
+		run := newCellRun(t)
+		run.Options.Spec, run.spec, run.repeat = s, s.Cells()[i], 1
+		shape := shapeOf(run.spec, kafka.UUID{1})
+		shape.victims = run.victims(shape)
+		members, err := layBrokers(t.Context(), shape, &stubProvider{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []kafka.BrokerID
+		for _, m := range members {
+			ids = append(ids, m.ids...)
+			if len(m.ids) == 1 && shape.victims[m.ids[0]] {
+				want--
+			}
+			for _, id := range m.ids {
+				if shape.victims[id] && len(m.ids) > 1 {
+					t.Errorf("victim %d is in %s", id, m.cfg.Name)
+				}
+			}
+			if len(m.ids) > 20 {
+				t.Errorf("%s holds %d", m.cfg.Name, len(m.ids))
+			}
+		}
+		if want != 0 || len(ids) != 40 || !slices.IsSorted(ids) || len(members) > 2+2*2+1 {
+			t.Errorf("%s: %d victims too few, %d brokers in %d processes", run.spec.Target, want, len(ids), len(members))
+		}
+	}
+}
+
 func TestClusterIDIsDrawnFromTheSeed(t *testing.T) {
 	a, b := clusterID(7, 1), clusterID(7, 1)
 	if a != b || a == clusterID(7, 2) || a == clusterID(8, 1) {

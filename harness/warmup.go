@@ -39,28 +39,37 @@ func WarmShutdowns(c spec.Cell) int {
 // come back. Nothing of it is recorded. Programs of Go are compiled before and
 // need none.
 func (run *cellRun) warmUp(ctx context.Context) error {
-	kafka := run.spec.Target.Kafka() != ""
-	if !kafka && !onZooKeeper(run.spec, run.out.Store) || len(run.cluster.Brokers()) < 2 {
+	w, ok := run.warming()
+	if !ok || len(run.cluster.Brokers()) < 2 {
 		return nil
 	}
 	run.phase("warm-up")
-	if kafka && run.spec.Target.InZooKeeper() {
+	if run.spec.Target.Kafka() != "" && run.spec.Target.InZooKeeper() {
 		if err := run.cluster.moveController(ctx); err != nil {
 			return fmt.Errorf("warm up: %w", err)
 		}
 	}
-	kind, err := workloads.Lookup("controlled-shutdown")
+	kind, err := workloads.Lookup(w.Kind)
 	if err != nil {
 		return err
 	}
 	err = kind.Run(ctx, workloads.Env{
-		Cluster: run.cluster, Recorder: unrecorded{}, Seed: uint64(run.Spec.Seed), Label: "warm", Progress: run.monitor.work,
-		Params: workloads.Params{Trials: WarmShutdowns(run.spec), ProbeRate: warmProbeRate, ProbePartitions: warmProbePartitions},
+		Cluster: run.cluster, Recorder: unrecorded{}, Seed: run.seed(), Label: "warm", Progress: run.monitor.work,
+		Params: w.Params,
 	})
 	if err != nil {
 		return fmt.Errorf("warm up: %w", err)
 	}
 	return nil
+}
+
+// warming is the workload that warms the cell's cluster; ok is false where none
+// has to.
+func (run *cellRun) warming() (w spec.Workload, ok bool) {
+	return spec.Workload{
+		Kind:   "controlled-shutdown",
+		Params: workloads.Params{Trials: WarmShutdowns(run.spec), ProbeRate: warmProbeRate, ProbePartitions: warmProbePartitions},
+	}, run.spec.Target.Kafka() != "" || onZooKeeper(run.spec, run.out.Store)
 }
 
 // onZooKeeper reports whether a cell whose metadata is in store has a ZooKeeper

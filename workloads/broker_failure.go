@@ -10,4 +10,5 @@ var brokerFailure = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.loseBrokers(ctx, Fault(r.p.How))
 	},
+	hurts: true,
 }

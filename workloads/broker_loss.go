@@ -11,14 +11,10 @@ import (
 
 // loseBrokers runs the trials of a workload that takes brokers away.
 func (r *run) loseBrokers(ctx context.Context, fault Fault) error {
-	var ids []kafka.BrokerID
-	for _, b := range r.Cluster.Brokers() {
-		ids = append(ids, b.ID)
-	}
-	if len(ids) < 2 {
+	if len(r.Cluster.Brokers()) < 2 {
 		return errors.New("needs at least 2 brokers: with one, nothing can move")
 	}
-	for i, victim := range Victims(r.Seed, ids, r.p.Trials) {
+	for i, victim := range r.victims() {
 		if err := r.trial(func() error { return r.loseBroker(ctx, i+1, victim, fault) }); err != nil {
 			return fmt.Errorf("trial %d: %w", i+1, err)
 		}

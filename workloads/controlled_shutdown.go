@@ -10,4 +10,5 @@ var controlledShutdown = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.loseBrokers(ctx, FaultStop)
 	},
+	hurts: true,
 }

@@ -16,13 +16,10 @@ var isrChurn = Workload{
 	Clock:  "shrunk: from SIGSTOP until every other live broker serves every ISR without the broker; expanded: from SIGCONT until every live broker serves every ISR with it. A broker that is paused for longer than its session is fenced by the controller; one that is paused for longer than broker.replicaLagMax alone is taken out by the leaders",
 	Params: []Param{trialsParam("3"), awayParam.says("how long the broker is paused at least"), timeoutParam},
 	run: func(ctx context.Context, r *run) error {
-		var ids []kafka.BrokerID
-		for _, b := range r.Cluster.Brokers() {
-			ids = append(ids, b.ID)
-		}
-		victims := Victims(r.Seed, ids, r.p.Trials)
+		victims := r.victims()
 		return r.eachTrial(ctx, func(ctx context.Context, t *trialRun) error { return t.churn(ctx, victims[t.out.N-1]) })
 	},
+	hurts:   true,
 	refuses: needsTwoReplicas,
 }
 

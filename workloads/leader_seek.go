@@ -38,13 +38,10 @@ var leaderSeek = Workload{
 		seekBackoff, seekRequestTimeout, 100*seekFaultAfter),
 	Params: slices.Concat([]Param{howParam(string(FaultKill), string(FaultStop), string(FaultPause), faultNone).says("how a broker goes"), trialsParam("3")}, []Param{rateParam.or("200"), durationParam, arrivalParam, rateToParam, stepsParam, probePartitionsParam, timeoutParam}),
 	run: func(ctx context.Context, r *run) error {
-		var ids []kafka.BrokerID
-		for _, b := range r.Cluster.Brokers() {
-			ids = append(ids, b.ID)
-		}
-		victims := Victims(r.Seed, ids, r.p.Trials)
+		victims := r.victims()
 		return r.eachTrial(ctx, func(ctx context.Context, t *trialRun) error { return t.seekTrial(ctx, victims[t.out.N-1]) })
 	},
+	hurts:   true,
 	refuses: needsTwoReplicas,
 }
 

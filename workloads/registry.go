@@ -9,6 +9,7 @@ import (
 
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
+	"kbench/kafka"
 )
 
 // Workload is one kind of load.
@@ -19,7 +20,9 @@ type Workload struct {
 	Params []Param
 	// Timeline: it plays the faults of a spec beside its load.
 	Timeline bool
-	run      func(context.Context, *run) error
+	// hurts: each trial takes a broker away, those of Victims.
+	hurts bool
+	run   func(context.Context, *run) error
 	// refuses says why the workload cannot have a cluster, nil where it can
 	// have any.
 	refuses func(Setup, Params) error
@@ -102,6 +105,17 @@ func Lookup(kind string) (Workload, error) {
 		names[i] = w.Kind
 	}
 	return Workload{}, fmt.Errorf("unknown workload %q; there are %s", kind, strings.Join(names, ", "))
+}
+
+// Hurts lists the broker that each trial takes away of a cluster that has these,
+// by their ids, as far as none is the active controller; none of a workload that
+// takes no broker away, or all.
+func (w Workload) Hurts(seed uint64, brokers []kafka.BrokerID, p Params) []kafka.BrokerID {
+	p, err := w.Resolve(p)
+	if err != nil || !w.hurts {
+		return nil
+	}
+	return Victims(seed, brokers, p.Trials)
 }
 
 // Run runs the workload to its end. Trials that went wrong are recorded as

@@ -46,10 +46,7 @@ func (r *run) roll(ctx context.Context, n int) error {
 		return ctx.Err()
 	}
 	defer t.stopClients(c)
-	var ids []kafka.BrokerID
-	for _, b := range r.Cluster.Brokers() {
-		ids = append(ids, b.ID)
-	}
+	ids := brokerIDs(r.Cluster)
 	each := r.Recorder.Histogram(MetricRolling, PhaseBrokerRestart)
 	for i, id := range Victims(r.Seed+uint64(n)<<16, ids, len(ids)) {
 		t.progress(n, "restart", i, len(ids))

@@ -109,6 +109,19 @@ func (r *run) healthy(ctx context.Context) error {
 // replication is the replicas of topics that a workload creates for itself.
 func (r *run) replication() int16 { return int16(min(3, len(r.Cluster.Brokers()))) }
 
+// victims lists the broker that each trial of the workload hurts.
+func (r *run) victims() []kafka.BrokerID {
+	return Victims(r.Seed, brokerIDs(r.Cluster), r.p.Trials)
+}
+
+func brokerIDs(c Cluster) []kafka.BrokerID {
+	var ids []kafka.BrokerID
+	for _, b := range c.Brokers() {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
 // Victims lists the broker that each trial hurts: brokers in a seeded order,
 // each once before any comes again. A trial swaps its victim for the next one
 // where the victim is the active controller.
