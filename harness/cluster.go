@@ -229,7 +229,7 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 	if back {
 		c.exclude(n, false)
 	}
-	if f == workloads.FaultStart {
+	if f == workloads.FaultStart || f == workloads.FaultStartEmpty {
 		c.started(n)
 		return sent, c.impoverish(ctx, n.proc)
 	}
@@ -237,7 +237,17 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 }
 
 func (n *node) inject(ctx context.Context, f workloads.Fault) (int64, error) {
-	if f == workloads.FaultStart {
+	switch f {
+	case workloads.FaultStartEmpty:
+		e, ok := provider.As[provider.Emptied](n.proc)
+		if !ok {
+			return 0, errors.New("the provider cannot replace its disk")
+		}
+		if err := e.Empty(ctx); err != nil {
+			return 0, err
+		}
+		fallthrough
+	case workloads.FaultStart:
 		now := trace.Now()
 		return now, n.proc.Start(ctx)
 	}

@@ -2,29 +2,41 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
 )
 
 var brokerJoin = Workload{
 	Kind:   "broker-join",
-	Doc:    "start a broker that was away while the cluster grew",
+	Doc:    "start a broker that was away while the cluster grew, or one that has nothing yet",
 	Clock:  "from the start of its process; registered: its registration is acknowledged (white box); caught-up: it serves all metadata of the cluster itself, what was created while it was away too; in-sync: every live broker, itself too, serves it in every ISR that it belongs to",
-	Params: []Param{howParam(string(FaultKill), string(FaultStop)).says("how the broker goes before"), trialsParam("3"), awayParam, partitionsParam.says("partitions created while it is away"), perTopicParam, timeoutParam},
+	Params: []Param{howParam(string(FaultKill), string(FaultStop)).says("how the broker goes before"), trialsParam("3"), dataParam, awayParam, partitionsParam.says("partitions created while it is away"), perTopicParam, timeoutParam},
 	run: func(ctx context.Context, r *run) error {
-		var ids []kafka.BrokerID
-		for _, b := range r.Cluster.Brokers() {
-			ids = append(ids, b.ID)
-		}
-		victims := Victims(r.Seed, ids, r.p.Trials)
+		victims := r.victims()
 		return r.eachTrial(ctx, func(ctx context.Context, t *trialRun) error { return t.join(ctx, victims[t.out.N-1]) })
 	},
-	refuses: needsTwoReplicas,
+	hurts:   true,
+	refuses: refusesJoin,
+}
+
+// What a broker that comes back has of its data.
+const (
+	dataKept = "kept"
+	dataLost = "lost"
+)
+
+func refusesJoin(s Setup, p Params) error {
+	if p.Data == dataLost && s.Colocated && s.Mode == nodeconfig.ModeKRaft {
+		return errors.New("a broker that is a voter too cannot lose its data: the quorum counts on its log; write data: kept, or a number of controllers")
+	}
+	return needsTwoReplicas(s, p)
 }
 
 // join is one trial: the broker goes, the cluster grows, it comes back.
@@ -43,11 +55,15 @@ func (t *trialRun) join(ctx context.Context, joiner kafka.BrokerID) error {
 	}
 	grown, gerr := t.growWithout(ctx, joiner, others, mine)
 	t.phase("join")
-	startNs, err := t.Cluster.Inject(context.WithoutCancel(ctx), joiner, FaultStart)
+	start := FaultStart
+	if t.p.Data == dataLost {
+		start = FaultStartEmpty
+	}
+	startNs, err := t.Cluster.Inject(context.WithoutCancel(ctx), joiner, start)
 	if gerr != nil || err != nil {
 		return fmt.Errorf("broker %d: %w", joiner, firstError(gerr, err))
 	}
-	t.event(EventHealed, t.out.N, joiner, startNs, "%s", FaultStart)
+	t.event(EventHealed, t.out.N, joiner, startNs, "%s", start)
 	t.out.Victim, t.out.StartNs = joiner, startNs
 	if err := t.takeJoin(ctx, joiner, mine, grown); err != nil {
 		return err

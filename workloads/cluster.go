@@ -19,6 +19,9 @@ const (
 	FaultPause  Fault = "pause"  // SIGSTOP; undone by FaultResume
 	FaultResume Fault = "resume" // SIGCONT
 	FaultStart  Fault = "start"  // the same configuration and data again
+	// FaultStartEmpty starts it with the same configuration and none of its data,
+	// as a new machine with its id.
+	FaultStartEmpty Fault = "start-empty"
 
 	// Faults of the network. The node runs on; undone by FaultHeal.
 	FaultIsolate Fault = "isolate" // no packet reaches the node or leaves it

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -87,6 +88,26 @@ func checkSeek(t *attempted, rec *memory, trial Trial) {
 	}
 	if countOf(trial, "outages") == 0 || countOf(trial, "seek.unanswered")+countOf(trial, "seek.noLeader")+countOf(trial, "seek.stale")+countOf(trial, "seek.produceTimedOut") == 0 {
 		t.Errorf("nobody met the outage: %+v", trial.Counts)
+	}
+}
+
+// A broker whose data is lost starts on an empty disk, and only one that nothing
+// else counts on may lose it.
+func TestABrokerJoinsWithoutItsData(t *testing.T) {
+	measured(t, func(t *attempted) {
+		c := newFakeCluster(t.T, nodeconfig.ModeKRaft, 4, 60)
+		c.rejoin = 300 * time.Millisecond
+		mustRun(t, c, "broker-join", Params{Trials: 1, Away: 100 * time.Millisecond, Partitions: 10, Data: dataLost})
+		if len(t.slow) == 0 && !slices.Equal(c.injected, []Fault{FaultKill, FaultStartEmpty}) {
+			t.Errorf("injected %v", c.injected)
+		}
+	})
+	s := Setup{Mode: nodeconfig.ModeKRaft, Brokers: 3, Controllers: 3, Colocated: true, Replication: 3, PerNode: 1}
+	if err := brokerJoin.Refuses(s, Params{Data: dataLost}); err == nil {
+		t.Error("a voter may lose its log")
+	}
+	if err := brokerJoin.Refuses(s, Params{Data: dataKept}); err != nil {
+		t.Error(err)
 	}
 }
 

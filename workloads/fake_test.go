@@ -487,13 +487,13 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 		return now, nil
 	}
 	switch f {
-	case FaultStart, FaultResume, FaultHeal:
+	case FaultStart, FaultStartEmpty, FaultResume, FaultHeal:
 		if n.Live {
 			c.mu.Unlock()
 			return 0, errors.New("it is still running")
 		}
 		n.out = append(n.out, since[bool]{now + int64(c.rejoin), false})
-		if f != FaultStart {
+		if f != FaultStart && f != FaultStartEmpty {
 			close(n.paused)
 			n.paused, n.Live = nil, true
 		} else {

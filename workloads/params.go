@@ -29,6 +29,7 @@ type Params struct {
 	Replication        int // of topics that are created; at most the brokers there are
 
 	Away    time.Duration `json:",omitempty"` // how long a node is away
+	Data    string        `json:",omitempty"` // broker-join: what is left of the broker's data
 	Kills   int           `json:",omitempty"` // controllers lost one after the other in each trial
 	Limit   time.Duration `json:",omitempty"` // max-rate: what 99 of 100 changes must keep
 	Weights string        `json:",omitempty"` // mixed: operations and their shares
@@ -126,6 +127,10 @@ var (
 		Name: "steps", Doc: "rates between rate and rateTo, both counted; 5 where it is left out", Min: "2", Max: "1000",
 		field: func(p *Params) any { return &p.Steps },
 	}
+	dataParam = Param{
+		Name: "data", Doc: "what a broker that comes back has of its data: lost is a new machine with its id", Default: dataKept, Choices: []string{dataKept, dataLost},
+		field: func(p *Params) any { return &p.Data },
+	}
 	awayParam = Param{
 		Name: "away", Doc: "how long the node is away", Default: "5s", Min: "100ms", Max: "24h",
 		field: func(p *Params) any { return &p.Away },
@@ -166,7 +171,7 @@ var (
 var everyParam = []Param{
 	howParam(""), trialsParam("1"), rateParam, durationParam, arrivalParam, rateToParam, stepsParam,
 	probeRateParam, probePartitionsParam, partitionsParam, perTopicParam, replicationParam,
-	awayParam, killsParam, limitParam, weightsParam, produceRateParam, produceBytesParam, producerParam,
+	awayParam, dataParam, killsParam, limitParam, weightsParam, produceRateParam, produceBytesParam, producerParam,
 	timeoutParam,
 }
 

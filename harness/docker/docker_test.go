@@ -183,6 +183,24 @@ func TestLifeOfANode(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "broker-1.metrics.jsonl")); err == nil {
 		t.Error("metrics were collected that no one wrote")
 	}
+	if err := n.Empty(ctx); err == nil {
+		t.Error("a running node lost its data")
+	}
+	for range 2 { // the disk of a node can be replaced more than once
+		if _, err := n.Signal(ctx, provider.Kill); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := n.Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Empty(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		answers(t, n, addr, "boot 1")
+	}
 }
 
 func TestPause(t *testing.T) {

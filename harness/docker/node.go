@@ -30,6 +30,12 @@ type Node struct {
 	agentImage string            // of the sidecar that makes network faults
 	labels     map[string]string // of the sidecar
 
+	// configure gives the files that have the node keep its data in a directory
+	// where there is nothing but these; nil where that is not needed.
+	configure func(ctx context.Context, data string) ([]inFile, error)
+	dataDir   string // the first one
+	emptied   int    // how often
+
 	mu     sync.Mutex
 	run    *running // nil before the first start
 	paused bool

@@ -163,22 +163,30 @@ func (p *Provider) Put(_ context.Context, node string, files ...provider.File) (
 
 // Launch implements provider.Provider.
 func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.Node, error) {
-	cfg.DataDir, cfg.TraceFile, cfg.Metrics.File = dataDir, traceFile, metricsFile
+	cfg.TraceFile, cfg.Metrics.File = traceFile, metricsFile
 	if cfg.DiskFaults != "" {
 		cfg.DiskFaults = diskFile
 	}
-	b, err := json.MarshalIndent(cfg, "", "  ")
+	configure := func(_ context.Context, data string) ([]inFile, error) {
+		cfg.DataDir = data
+		b, err := json.MarshalIndent(cfg, "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
+		}
+		return []inFile{{path: configFile, data: b, private: cfg.Secret()}}, nil
+	}
+	files, err := configure(ctx, dataDir)
 	if err != nil {
-		return nil, fmt.Errorf("write the configuration of %s: %w", cfg.Name, err)
+		return nil, err
 	}
 	n, err := p.create(ctx, blueprint{
 		name: cfg.Name, image: p.image, cmd: []string{"node", "--config", configFile},
-		files: []inFile{{path: configFile, data: b, private: cfg.Secret()}}, output: nodeFiles{traceFile, metricsFile},
+		files: files, output: nodeFiles{traceFile, metricsFile},
 	})
 	if err != nil {
 		return nil, err
 	}
-	n.disked = cfg.DiskFaults != ""
+	n.disked, n.dataDir, n.configure = cfg.DiskFaults != "", dataDir, configure
 	if err := n.Start(ctx); err != nil {
 		return nil, err
 	}

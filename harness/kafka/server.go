@@ -35,7 +35,7 @@ type Server struct {
 	cfg Config
 }
 
-var _ provider.Node = (*Server)(nil)
+var _ provider.Emptied = (*Server)(nil)
 
 // Start writes the node's files, formats its storage where that is asked for,
 // and starts it. It does not wait until it serves.
@@ -46,10 +46,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{Process: child.New(cfg.Name, filepath.Join(cfg.Dir, "pid")), cfg: cfg}
 	s.Process.Within = cfg.Within
-	err = cfg.configure()
-	if err == nil && cfg.ClusterID != "" {
-		err = cfg.format(ctx)
-	}
+	err = cfg.prepare(ctx)
 	if err == nil {
 		err = s.Start(ctx)
 	}
@@ -57,6 +54,25 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepare makes the node ready for its first start.
+func (c Config) prepare(ctx context.Context) error {
+	if err := c.configure(); err != nil || c.ClusterID == "" {
+		return err
+	}
+	return c.format(ctx)
+}
+
+// Empty implements provider.Emptied.
+func (s *Server) Empty(ctx context.Context) error {
+	if s.Running() {
+		return fmt.Errorf("remove the data of %s: %w", s.Name(), child.ErrRunning)
+	}
+	if err := os.RemoveAll(s.cfg.place().Data); err != nil {
+		return err
+	}
+	return s.cfg.prepare(ctx)
 }
 
 // configure writes the node's files and makes its directories.

@@ -6,11 +6,23 @@ import (
 	"fmt"
 	"os"
 
+	"kbench/harness/child"
 	"kbench/harness/provider"
 	"kbench/internal/nodeconfig"
 )
 
-var _ provider.Disked = (*Node)(nil)
+var (
+	_ provider.Disked  = (*Node)(nil)
+	_ provider.Emptied = (*Node)(nil)
+)
+
+// Empty implements provider.Emptied.
+func (n *Node) Empty(context.Context) error {
+	if n.Running() {
+		return fmt.Errorf("remove the data of %s: %w", n.Name(), child.ErrRunning)
+	}
+	return os.RemoveAll(n.DataDir())
+}
 
 // SetDisk implements provider.Disked. One that has exited finds it when it is
 // started again.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -110,6 +111,32 @@ func TestTermRestartKill(t *testing.T) {
 	}
 	if _, code, err = n.Wait(t.Context()); err != nil || code != -1 {
 		t.Fatalf("after SIGKILL: code %d, %v", code, err)
+	}
+}
+
+func TestEmptyRemovesTheData(t *testing.T) {
+	n := launch(t, newProvider(t), "a")
+	kept := filepath.Join(n.DataDir(), "kept")
+	if err := errors.Join(os.MkdirAll(n.DataDir(), 0o755), os.WriteFile(kept, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Empty(t.Context()); err == nil {
+		t.Error("a running node lost its data")
+	}
+	if _, err := n.Signal(t.Context(), provider.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := n.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Empty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the data is there still: %v", err)
+	}
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

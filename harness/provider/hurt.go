@@ -25,6 +25,21 @@ type Disked interface {
 	SetDisk(ctx context.Context, f nodeconfig.DiskFault) error
 }
 
+// Emptied is a Node whose disk can be replaced.
+type Emptied interface {
+	Node
+	// Empty leaves a node that has exited nothing of its data, so that its next
+	// start is that of a new machine with its id: formatted where real Kafka has
+	// to be. It is an error where the node runs.
+	Empty(ctx context.Context) error
+}
+
+// Described is a Node that says what it runs from, for notes.
+type Described interface {
+	Node
+	Description() string
+}
+
 // As finds what a node can beside a Node's methods, through what is put around
 // it.
 func As[T any](n Node) (T, bool) {
