@@ -144,6 +144,7 @@ func (run *cellRun) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	run.out.Notes = append(run.out.Notes, run.cluster.runFrom()...)
 	if err := run.cluster.WaitHealthy(ctx); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)
 	}

@@ -167,6 +167,19 @@ func kafkaNote(c spec.Cell) string {
 	return "the controllers are " + kafkaSoftware(c) + ", the brokers are kbench's; nodes/*/controller-*.properties is their configuration"
 }
 
+// runFrom tells what processes of real Kafka run from where they say so, each
+// once.
+func (c *cluster) runFrom() (notes []string) {
+	for _, proc := range c.processes() {
+		if d, ok := provider.As[provider.Described](proc); ok {
+			if note := "real Kafka runs from " + d.Description(); !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}
+
 // kafkaWarmUp says for reports what warms the JVMs.
 func kafkaWarmUp(c spec.Cell, store string) string {
 	kafka := c.Target.Kafka() != ""

@@ -49,7 +49,7 @@ func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPla
 		return nil, err
 	}
 	if p.variant.Spec != p.base.Spec {
-		if err := p.where.admit(p.variant.Spec); err != nil {
+		if err := p.where.admit(cmd.Context(), p.variant.Spec); err != nil {
 			return nil, err
 		}
 	}

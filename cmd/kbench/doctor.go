@@ -69,7 +69,7 @@ func examine(ctx context.Context, dataDir string) []finding {
 		{"ok", "kbench", toolText(), ""},
 		examineCores(env, seen), examineMemory(env), examineFiles(),
 		examineDisk(env, seen, dataDir), examineFsync(dataDir),
-		java, zk, examineKafka(), engine, examineRights(),
+		java, zk, examineKafka(ctx), engine, examineRights(),
 		examineDefaults(zk, engine),
 	}
 }

@@ -57,16 +57,16 @@ func findPlace(ctx context.Context, s *spec.Spec, wanted spec.Provider, f runFla
 	default:
 		p = processPlace(f)
 	}
-	return p, p.admit(s)
+	return p, p.admit(ctx, s)
 }
 
 // admit checks what a spec needs of the place, and keeps what the run's readers
 // must know.
-func (p *place) admit(s *spec.Spec) error {
+func (p *place) admit(ctx context.Context, s *spec.Spec) error {
 	warnings, replicas := checkReplicas(s, *p, kafka.SystemLimits())
 	unused, client := checkClient(s)
 	p.warnings = append(append(p.warnings, warnings...), unused...)
-	return errors.Join(checkStore(s, *p), checkKafka(s), checkNetwork(s, *p), client, replicas)
+	return errors.Join(checkStore(s, *p), checkKafka(ctx, s, *p), checkNetwork(s, *p), client, replicas)
 }
 
 // checkNetwork looks whether links between nodes can be cut, or be as poor as

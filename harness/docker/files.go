@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -78,6 +79,32 @@ func (n *Node) CopyFrom(ctx context.Context, path string) (io.ReadCloser, error)
 		io.Reader
 		io.Closer
 	}{t, res.Content}, nil
+}
+
+// maxDirFile bounds a file that copyDir reads, in bytes.
+const maxDirFile = 64 << 20
+
+// copyDir reads the files of a directory of the container by their names; those
+// of directories in it are left out.
+func (n *Node) copyDir(ctx context.Context, dir string) (map[string][]byte, error) {
+	res, err := n.engine.api.CopyFromContainer(ctx, n.ID(), client.CopyFromContainerOptions{SourcePath: dir})
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", dir, n.name, err)
+	}
+	defer func() { _ = res.Content.Close() }()
+	out := map[string][]byte{}
+	for t := tar.NewReader(res.Content); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err == nil && h.Typeflag == tar.TypeReg && path.Dir(h.Name) == path.Base(dir) {
+			out[path.Base(h.Name)], err = io.ReadAll(io.LimitReader(t, maxDirFile))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w", dir, n.name, err)
+		}
+	}
 }
 
 // Logs writes what the container has said so far, both streams.

@@ -13,64 +13,67 @@ import (
 
 	"github.com/testcontainers/testcontainers-go/exec"
 
-	"kbench/docker/images"
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
 )
 
-// kafkaPlace is where the files of real Kafka are in its container.
-var kafkaPlace = kafka.Place{Conf: "/etc/kafka", Libs: "/opt/kafka/libs", Data: "/data/kafka"}
-
-// KafkaBuild is our own image of a version of Kafka, of the jars and the Java
-// of this machine.
-func KafkaBuild(version string) (images.Build, kafka.Installation, error) {
-	inst, err := kafka.Find(version)
-	if err != nil {
-		return images.Build{}, inst, err
-	}
-	b, err := images.Kafka(inst.Version, inst.Java, inst.Libs)
-	return b, inst, err
-}
-
-// Kafka implements provider.Provider. Storage is formatted on this machine,
-// which has what the image is made of.
+// Kafka implements provider.Provider.
 func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, error) {
-	image, inst, err := KafkaBuild(k.Version)
+	image, err := p.kafkaImage(ctx, k.Version)
 	if err != nil {
-		return nil, err
-	}
-	if err := p.engine.Ensure(ctx, image); err != nil {
 		return nil, err
 	}
 	jvm := k.JVM
 	if k.Record {
 		jvm = append(kafkaPlace.RecordFlags(), jvm...)
 	}
-	bp := blueprint{name: k.Name, image: image.Name, cmd: kafkaPlace.Args(k.Heap, jvm)}
-	for file, text := range kafkaPlace.Files(k.Properties) {
-		bp.files = append(bp.files, inFile{path: file, data: []byte(text)})
-	}
-	if k.ClusterID != "" {
-		storage, err := kafka.Format(ctx, inst, k)
-		if err != nil {
-			return nil, err
-		}
-		for name, data := range storage {
-			bp.files = append(bp.files, inFile{path: path.Join(kafkaPlace.Data, name), data: data})
-		}
-	}
-	n, err := p.create(ctx, bp)
+	configure := func(ctx context.Context, data string) ([]inFile, error) { return p.kafkaFiles(ctx, image, k, data) }
+	files, err := configure(ctx, kafkaPlace.Data)
 	if err != nil {
 		return nil, err
 	}
-	return &kafkaNode{n, k.Record}, n.Start(ctx)
+	n, err := p.create(ctx, image.runs(k.Name, kafkaPlace.Args(k.Heap, jvm), files))
+	if err != nil {
+		return nil, err
+	}
+	n.dataDir, n.configure = kafkaPlace.Data, configure
+	return &kafkaNode{n, k.Record, image.name}, n.Start(ctx)
+}
+
+// kafkaFiles are the configuration of a node and the files of its storage, where
+// that has to be formatted.
+func (p *Provider) kafkaFiles(ctx context.Context, image kafkaImage, k provider.Kafka, data string) (files []inFile, err error) {
+	place := kafkaPlace
+	place.Data = data
+	for file, text := range place.Files(k.Properties) {
+		files = append(files, inFile{path: file, data: []byte(text)})
+	}
+	if k.ClusterID == "" {
+		return files, nil
+	}
+	var storage map[string][]byte
+	if image.official {
+		storage, err = p.formatInside(ctx, image, k)
+	} else {
+		storage, err = kafka.Format(ctx, image.inst, k)
+	}
+	for name, content := range storage {
+		files = append(files, inFile{path: path.Join(data, name), data: content})
+	}
+	return files, err
 }
 
 // kafkaNode is a container of real Kafka.
 type kafkaNode struct {
 	*Node
 	record bool
+	image  string
 }
+
+var _ provider.Described = (*kafkaNode)(nil)
+
+// Description implements provider.Described.
+func (n *kafkaNode) Description() string { return "image " + n.image }
 
 // ordered is the exit code of a JVM that ended in order after SIGTERM.
 const ordered = 128 + int(syscall.SIGTERM)

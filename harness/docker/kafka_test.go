@@ -1,13 +1,20 @@
 package docker
 
 import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moby/moby/client"
 
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
@@ -19,9 +26,9 @@ import (
 // kafkaVersion is one whose jars `make kafka` fetches.
 const kafkaVersion = "4.4.0"
 
-// A quorum of one real controller starts on formatted storage, stops in order,
-// comes back with what it had, and is killed.
-func TestKafka(t *testing.T) {
+// kafkaHere skips where this machine has no jars of Kafka.
+func kafkaHere(t *testing.T) kafka.Installation {
+	t.Helper()
 	if os.Getenv("KBENCH_KAFKA") == "" {
 		root, err := filepath.Abs(filepath.Join("..", "..", "bin", "kafka"))
 		if err != nil {
@@ -36,14 +43,19 @@ func TestKafka(t *testing.T) {
 		}
 		t.Skip("SKIPPED: ", err)
 	}
-	p := newProvider(t)
-	ctx := within(t, 8*time.Minute)
+	return inst
+}
+
+// launchQuorum starts a quorum of one real controller.
+func launchQuorum(t *testing.T, p *Provider, record bool) (n provider.Node, addr string) {
+	t.Helper()
+	ctx := within(t, 4*time.Minute)
 	host, ports, err := p.Reserve(ctx, "controller-1001", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := p.Kafka(ctx, provider.Kafka{
-		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m", Record: true,
+	n, err = p.Kafka(ctx, provider.Kafka{
+		Name: "controller-1001", Version: kafkaVersion, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Heap: "256m", Record: record,
 		Properties: kafka.Controller{Quorum: kafka.Quorum{
 			ID: 1001, Voters: []nodeconfig.Voter{{ID: 1001, Host: host, Port: ports[0]}},
 			FetchTimeout: time.Second, ElectionTimeout: 500 * time.Millisecond, ElectionBackoffMax: time.Second,
@@ -53,8 +65,74 @@ func TestKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return n, net.JoinHostPort(host, fmt.Sprint(ports[0]))
+}
+
+// An image with the layout of the official ones, whose user is not root, whose
+// Java is on the PATH and whose entrypoint is not Java, formats its storage and
+// runs where this machine is not asked for jars.
+func TestOfficialKafka(t *testing.T) {
+	kafkaHere(t)
+	p := newProvider(t)
+	ctx := within(t, 8*time.Minute)
+	ours, err := p.kafkaImage(ctx, kafkaVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cfg.KafkaImage = fmt.Sprintf("kbench.local/test-%d-kafka", os.Getpid())
+	image := p.cfg.KafkaImage + ":" + kafkaVersion
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	dockerfile := fmt.Appendf(nil, "FROM %[1]s\nCOPY --from=%[1]s /opt/java /opt/java/openjdk\nENV PATH=/opt/java/openjdk/bin\nUSER 1000\nENTRYPOINT [\"/__cacert_entrypoint.sh\"]\nCMD [\"/etc/kafka/docker/run\"]\n", ours.name)
+	err = w.WriteHeader(&tar.Header{Name: "Dockerfile", Mode: 0o644, Size: int64(len(dockerfile))})
+	if err == nil {
+		_, err = w.Write(dockerfile)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := p.engine.api.ImageBuild(ctx, &b, client.ImageBuildOptions{Tags: []string{image}, Remove: true, ForceRemove: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(buildError(res.Body), res.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := p.engine.api.ImageRemove(context.Background(), image, client.ImageRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("KBENCH_KAFKA", t.TempDir())
+	n, addr := launchQuorum(t, p, false)
+	if d := n.(provider.Described).Description(); d != "image "+image {
+		t.Errorf("it runs from %s", d)
+	}
+	awaitServing(t, addr)
+	if _, err := n.Signal(ctx, provider.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := n.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(n.(provider.Emptied).Empty(ctx), n.Start(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	awaitServing(t, addr)
+	if len(p.nodes) != 1 {
+		t.Errorf("%d containers are left of those that formatted", len(p.nodes)-1)
+	}
+}
+
+// A quorum of one real controller starts on formatted storage, stops in order,
+// comes back with what it had, and is killed.
+func TestKafka(t *testing.T) {
+	inst := kafkaHere(t)
+	p := newProvider(t)
+	ctx := within(t, 8*time.Minute)
+	n, addr := launchQuorum(t, p, true)
 	first := awaitLead(t, n, 0)
-	awaitServing(t, net.JoinHostPort(host, fmt.Sprint(ports[0]))) // a Kafka that is stopped as it starts fails
+	awaitServing(t, addr) // a Kafka that is stopped as it starts fails
 	stop := func(s provider.Signal, want int) {
 		t.Helper()
 		sent, err := n.Signal(ctx, s)
@@ -84,6 +162,26 @@ func TestKafka(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(dir, "controller-1001"+file)); err != nil || len(b) == 0 {
 			t.Errorf("%s: %d bytes, %v", file, len(b), err)
 		}
+	}
+	// With an empty disk it is another directory, formatted anew.
+	if err := errors.Join(n.(provider.Emptied).Empty(ctx), n.Start(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	awaitServing(t, addr)
+	ids := map[string]bool{}
+	for _, data := range []string{"/data/kafka", "/data/kafka-1"} {
+		r, err := n.(*kafkaNode).CopyFrom(ctx, data+"/meta.properties")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ids[string(b)] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("the directories are one: %v", ids)
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "controller-1001.properties")); err != nil || !strings.Contains(string(b), "node.id=1001\n") {
 		t.Errorf("server.properties is %q, %v", b, err)

@@ -39,6 +39,9 @@ type Config struct {
 	// ZooKeeperImage is the image to look for and to pull; OfficialZooKeeper by
 	// default.
 	ZooKeeperImage string
+	// KafkaImage is the repository of the images of Kafka to look for; OfficialKafka
+	// by default.
+	KafkaImage string
 }
 
 // Provider is the docker provider.
@@ -196,6 +199,8 @@ func (p *Provider) Launch(ctx context.Context, cfg nodeconfig.Config) (provider.
 // blueprint is a container to be made.
 type blueprint struct {
 	name, image string
+	entrypoint  []string // nil for the image's
+	user        string   // "" for the image's
 	cmd         []string
 	env         map[string]string
 	files       []inFile
@@ -248,9 +253,9 @@ func (p *Provider) request(bp blueprint, volume string, ip netip.Addr) testconta
 	netName := p.net.net.Name
 	var host *container.HostConfig
 	req := testcontainers.ContainerRequest{
-		Name: volume, Image: bp.image, Cmd: bp.cmd, Env: bp.env, Labels: p.copyLabels(),
+		Name: volume, Image: bp.image, Entrypoint: bp.entrypoint, Cmd: bp.cmd, Env: bp.env, Labels: p.copyLabels(),
 		Networks: []string{netName}, NetworkAliases: map[string][]string{netName: {bp.name}},
-		ConfigModifier: func(c *container.Config) { c.Hostname = bp.name },
+		ConfigModifier: func(c *container.Config) { c.Hostname, c.User = bp.name, bp.user },
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.Mounts = []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: "/data"}}
 			h.LogConfig = container.LogConfig{Type: "json-file"}

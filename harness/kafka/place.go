@@ -33,10 +33,10 @@ func (l Place) Args(heap string, jvm []string) []string {
 	return slices.Concat(Flags(heap), l.base(), jvm, []string{mainClass, l.properties()})
 }
 
-// formatArgs are the arguments of java that format storage, as
+// FormatArgs are the arguments of java that format storage, as
 // kafka-storage.sh does. It is a short life: the compiler that pays off late is
 // left out.
-func (l Place) formatArgs(clusterID string) []string {
+func (l Place) FormatArgs(clusterID string) []string {
 	return slices.Concat([]string{"-XX:TieredStopAtLevel=1"}, l.base(), []string{
 		formatClass, "format", "-t", clusterID, "-c", l.properties(),
 	})
