@@ -53,6 +53,7 @@ type Controller struct {
 	deadline  time.Duration
 	next      kafka.Offset // after the last committed batch seen
 	claimed   kafka.LeaderEpoch
+	refused   error // why the log refused what the last step decided
 	snapshots snapshots
 }
 
@@ -84,6 +85,7 @@ func New(cfg Config) (*Controller, error) {
 	if c.client, err = raftclient.New(rc); err != nil {
 		return nil, fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err)
 	}
+	c.cfg.Machine.Append = c.append
 	if err = c.bootstrap(); err == nil {
 		c.m, err = machine.New(c.cfg.Machine)
 	}

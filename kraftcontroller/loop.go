@@ -131,9 +131,9 @@ func (c *Controller) leaderChanged(ctx context.Context, at raftclient.LeaderAndE
 	return c.step(ctx, machine.Claim{Epoch: at.Epoch, NextOffset: c.next})
 }
 
-// step steps the machine and carries out its effects: appends first, then
-// answers. When the log refuses an append the leadership is lost or broken, and
-// the controller gives it up.
+// step steps the machine and carries out its effects: what it decides is
+// appended as it goes, then come the answers. When the log refuses an append the
+// leadership is lost or broken, and the controller gives it up.
 func (c *Controller) step(ctx context.Context, in machine.Input) error {
 	c.counters.started.Add(1)
 	before, epoch := c.m.Active()
@@ -164,8 +164,9 @@ func (c *Controller) step(ctx context.Context, in machine.Input) error {
 	return c.client.Resign(ctx, c.claimed)
 }
 
-// decide steps the machine and appends what it decided. It holds the next offset
-// meanwhile, so that a change of the voters cannot take it.
+// decide steps the machine, which appends what it decides, and tells whether the
+// log refused one of that. It holds the next offset meanwhile, so that a change of
+// the voters cannot take it.
 func (c *Controller) decide(in machine.Input) (fx machine.Effects, refused, fault error) {
 	if next, release, ok := c.client.Reserve(c.claimed); ok {
 		defer release()
@@ -176,24 +177,26 @@ func (c *Controller) decide(in machine.Input) (fx machine.Effects, refused, faul
 			return fx, nil, err
 		}
 	}
+	c.refused = nil
 	fx, err := c.m.Step(c.now(), in)
 	if err != nil {
 		return fx, nil, err
 	}
-	return fx, c.appendAll(fx.Appends), nil
+	return fx, c.refused, nil
 }
 
-func (c *Controller) appendAll(appends []machine.Append) error {
-	for _, a := range appends {
-		last, err := c.client.Append(c.claimed, a.Values)
-		if err != nil {
-			return err
-		}
-		if last != a.LastOffset() {
-			return fmt.Errorf("records were given offsets up to %d, %d was decided", last, a.LastOffset())
-		}
+// append is the machine's: it appends a batch unless one before it was refused.
+// Brokers learn of the first batches of a large operation while the machine is at
+// the others.
+func (c *Controller) append(a machine.Append) {
+	if c.refused != nil {
+		return
 	}
-	return nil
+	last, err := c.client.Append(c.claimed, a.Values)
+	if err == nil && last != a.LastOffset() {
+		err = fmt.Errorf("records were given offsets up to %d, %d was decided", last, a.LastOffset())
+	}
+	c.refused = err
 }
 
 // traced are the machine's events that the trace has a kind for.

@@ -71,6 +71,9 @@ type Config struct {
 	// MaxBatchBytes bounds the encoded records of one batch, as MaxRecords
 	// bounds their number.
 	MaxBatchBytes int
+	// Append takes each batch as soon as it is decided and replayed, while the rest
+	// of a large operation still is to be; nil leaves them in Effects.Appends.
+	Append func(Append)
 	// TokenSecret derives the secrets of delegation tokens
 	// (delegation.token.secret.key); without it there are none.
 	TokenSecret string

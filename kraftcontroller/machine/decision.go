@@ -173,7 +173,11 @@ func (w *batchWriter) flush() error {
 		values[i] = w.buf[start:end:end]
 		start = end
 	}
-	m.out.Appends = append(m.out.Appends, Append{base, values})
+	if a := (Append{base, values}); m.cfg.Append != nil {
+		m.cfg.Append(a)
+	} else {
+		m.out.Appends = append(m.out.Appends, a)
+	}
 	// The values keep buf; nobody keeps the rest.
 	clear(w.records)
 	*w = batchWriter{m: m, atomic: w.atomic, version: w.version, records: w.records[:0], ends: w.ends[:0], size: len(w.buf) + 1024}

@@ -24,7 +24,8 @@
 //
 // The shell steps the machine with one input at a time and carries out the
 // effects in order. Appends come with the offset that their first record must
-// get: if the log gives another, or refuses, the shell renounces and resigns.
+// get: if the log gives another, or refuses, the shell renounces and resigns. A
+// shell may take them one by one as they are decided, see Config.Append.
 //
 //	m, err := machine.New(machine.Config{ClusterID: id, Rand: rng})
 //	effects, err := m.Step(now, machine.Claim{Epoch: 7, NextOffset: 120})

@@ -84,7 +84,8 @@ func (Tick) input()      {}
 // Effects are what the shell has to do after a step: append first, then
 // answer. The slices are the shell's.
 type Effects struct {
-	// Appends are to be appended in order, each atomically.
+	// Appends are to be appended in order, each atomically; none where
+	// Config.Append takes them.
 	Appends []Append
 	// Responses are to be sent now: what they tell of is stable.
 	Responses []Response
