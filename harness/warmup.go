@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// The probes of what is not recorded: enough to compile their paths, and no
-	// load that a cold JVM would still work off when something is measured.
-	warmProbeRate, warmProbePartitions = 50, 16
+	// The probes of what is not recorded, per second over all brokers: enough to
+	// compile their paths, and no load that a cold JVM would still work off when
+	// something is measured.
+	warmProbes, warmProbePartitions = 150, 16
 	// warmMoves bounds the epochs until each candidate has been the controller:
 	// the one that is deposed may win again.
 	warmMoves = 10
@@ -67,8 +68,11 @@ func (run *cellRun) warmUp(ctx context.Context) error {
 // has to.
 func (run *cellRun) warming() (w spec.Workload, ok bool) {
 	return spec.Workload{
-		Kind:   "controlled-shutdown",
-		Params: workloads.Params{Trials: WarmShutdowns(run.spec), ProbeRate: warmProbeRate, ProbePartitions: warmProbePartitions},
+		Kind: "controlled-shutdown",
+		Params: workloads.Params{
+			Trials: WarmShutdowns(run.spec), ProbePartitions: warmProbePartitions,
+			ProbeRate: max(1, float64(warmProbes)/float64(max(run.spec.Config.Cluster.Brokers, 1))),
+		},
 	}, run.spec.Target.Kafka() != "" || onZooKeeper(run.spec, run.out.Store)
 }
 

@@ -64,7 +64,7 @@ func (r *run) roll(ctx context.Context, n int) error {
 		each(trace.Now() - startNs)
 	}
 	t.ended(trace.Now())
-	if err := c.client.awaitAcks(ctx, t.gate(), t.out.EndNs); err != nil {
+	if err := c.client.awaitAcks(ctx, t.p.TrialTimeout, t.out.EndNs); err != nil {
 		t.invalid("after the last restart: %v", err)
 	}
 	t.stopClients(c)
