@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"kbench/docker/images"
 	"kbench/harness/kafka"
@@ -98,8 +97,5 @@ func (p *Provider) formatInside(ctx context.Context, image kafkaImage, k provide
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	p.nodes = slices.DeleteFunc(p.nodes, func(o *Node) bool { return o == n })
-	p.mu.Unlock()
-	return made, n.remove(ctx)
+	return made, p.discard(ctx, n)
 }

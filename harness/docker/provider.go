@@ -222,7 +222,7 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", bp.name, err)
 	}
-	volume := "kbench-" + p.cfg.Name + "-" + bp.name
+	volume := p.volumeOf(bp.name)
 	if _, err := p.engine.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: volume, Labels: p.copyLabels()}); err != nil {
 		return nil, fmt.Errorf("create the volume of %s: %w", bp.name, err)
 	}
@@ -247,6 +247,19 @@ func (p *Provider) create(ctx context.Context, bp blueprint) (*Node, error) {
 		return nil, fmt.Errorf("create %s: %w", bp.name, err)
 	}
 	return n, nil
+}
+
+// volumeOf names the volume of a node, and its container.
+func (p *Provider) volumeOf(node string) string { return "kbench-" + p.cfg.Name + "-" + node }
+
+// discard removes a container of the provider, and its volume, before Close.
+func (p *Provider) discard(ctx context.Context, n *Node) error {
+	volume := p.volumeOf(n.name)
+	p.mu.Lock()
+	p.nodes = slices.DeleteFunc(p.nodes, func(o *Node) bool { return o == n })
+	p.volumes = slices.DeleteFunc(p.volumes, func(v string) bool { return v == volume })
+	p.mu.Unlock()
+	return errors.Join(n.remove(ctx), p.engine.removeVolume(ctx, volume))
 }
 
 func (p *Provider) request(bp blueprint, volume string, ip netip.Addr) testcontainers.GenericContainerRequest {
