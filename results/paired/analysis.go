@@ -66,7 +66,7 @@ type Analysis struct {
 type Result struct {
 	Point    string       `json:"point"`
 	Workload string       `json:"workload"`
-	Metric   string       `json:"metric"` // metric.phase
+	Metric   string       `json:"metric"` // metric.phase, and .p99 where it is not the median
 	Unit     results.Unit `json:"unit"`
 	N        int          `json:"n"`        // pairs
 	Base     float64      `json:"base"`     // median of the cell-runs
@@ -195,7 +195,7 @@ func order(a, b measured) []series {
 	slices.SortFunc(out, func(x, y series) int {
 		m1, p1 := rank(x)
 		m2, p2 := rank(y)
-		return cmp.Or(cmp.Compare(m1, m2), cmp.Compare(x.workload, y.workload), cmp.Compare(p1, p2))
+		return cmp.Or(cmp.Compare(m1, m2), cmp.Compare(x.workload, y.workload), cmp.Compare(p1, p2), cmp.Compare(x.stat, y.stat))
 	})
 	return out
 }

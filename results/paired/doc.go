@@ -4,7 +4,8 @@
 // What a pair of cell-runs shares, the state of the machine at that time,
 // cancels out in the ratio of its two values. The value of a cell-run is the
 // median of its trials: trials of one cluster are not independent, so that
-// they must not count as pairs of their own.
+// they must not count as pairs of their own. Where a trial gives many values, as
+// propagation does, the 99th percentile is compared beside it.
 //
 // The test is Wilcoxon's signed-rank test over the logarithms of the ratios.
 // Estimate and interval are those that belong to it (Hodges and Lehmann 1963):

@@ -9,10 +9,22 @@ import (
 	"kbench/results/stat"
 )
 
-// series is a metric's phase as a workload measured it.
-type series struct{ workload, metric, phase string }
+// series is a metric's phase as a workload measured it, in one statistic of a
+// cell-run.
+type series struct {
+	workload, metric, phase string
+	stat                    results.Stat // "" for the median
+}
 
-func (s series) name() string { return s.metric + "." + s.phase }
+// tail is the other statistic, of phases that give many values.
+const tail results.Stat = "p99"
+
+func (s series) name() string {
+	if s.stat != "" {
+		return s.metric + "." + s.phase + "." + string(s.stat)
+	}
+	return s.metric + "." + s.phase
+}
 
 // String names the workload where it is not the metric's own.
 func (s series) String() string {
@@ -26,7 +38,8 @@ func (s series) String() string {
 type measured map[series]map[int]float64
 
 // pairsOf finds the values of a cell's repeats: the median of the trials, or
-// of the histogram where a trial gives many values.
+// of the histogram where a trial gives many values, and then the 99th percentile
+// too where there are enough of them.
 func pairsOf(r *results.Run, figs []results.Figure, cell results.Cell) (measured, error) {
 	out := make(measured)
 	valid := validRepeats(cell)
@@ -39,7 +52,7 @@ func pairsOf(r *results.Run, figs []results.Figure, cell results.Cell) (measured
 		if err != nil {
 			return nil, err
 		}
-		key := series{s.Workload, m.Name, phase}
+		key := series{workload: s.Workload, metric: m.Name, phase: phase}
 		if trials[key] == nil {
 			trials[key] = make(map[int][]float64)
 		}
@@ -67,7 +80,7 @@ func (m measured) put(s series, repeat int, v float64) {
 	m[s][repeat] = v
 }
 
-// histograms takes the median of each repeat's histogram.
+// histograms takes the statistics of each repeat's histogram.
 func (m measured) histograms(r *results.Run, cell results.Cell, f results.Figure, valid func(int) bool) error {
 	prefix := fmt.Sprintf("%s.%s.%s.", cell.ID, f.Workload, f.Metric)
 	for _, file := range r.HlogNames() {
@@ -88,8 +101,10 @@ func (m measured) histograms(r *results.Run, cell results.Cell, f results.Figure
 				}
 			}
 		}
-		if v, ok := merged.Quantile(50); ok {
-			m.put(series{f.Workload, f.Metric, f.Phase}, repeat, float64(v))
+		for s, p := range map[results.Stat]float64{"": 50, tail: 99} {
+			if v, ok := merged.Quantile(p); ok && (s == "" || results.Supports(merged.Count(), p)) {
+				m.put(series{f.Workload, f.Metric, f.Phase, s}, repeat, float64(v))
+			}
 		}
 	}
 	return nil
