@@ -253,7 +253,7 @@ func (run *cellRun) victims(s shape) map[kafka.BrokerID]bool {
 		for _, id := range kind.Hurts(run.seed(), brokers, w.Params) {
 			victims[id] = true
 			if s.colocated {
-				victims[id%kafka.BrokerID(s.brokers)+1] = true
+				victims[workloads.StandIn(id, brokers)] = true
 			}
 		}
 	}

@@ -91,12 +91,9 @@ func (t *trialRun) notController(ctx context.Context, victim kafka.BrokerID) (ka
 	}
 	t.active(t.out.N, active.ID)
 	brokers := t.Cluster.Brokers()
-	for i, b := range brokers {
-		if b.ID == victim && b.ID == active.ID {
-			victim = brokers[(i+1)%len(brokers)].ID
-			t.note(victim, "broker %d is the active controller, broker %d takes its place", active.ID, victim)
-			break
-		}
+	if victim == active.ID {
+		victim = StandIn(victim, brokerIDs(t.Cluster))
+		t.note(victim, "broker %d is the active controller, broker %d takes its place", active.ID, victim)
 	}
 	var others []Node
 	for _, b := range brokers {

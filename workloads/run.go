@@ -122,6 +122,12 @@ func brokerIDs(c Cluster) []kafka.BrokerID {
 	return ids
 }
 
+// StandIn is the broker that is hurt in place of a victim that is the active
+// controller: the next one in the list, which holds the victim.
+func StandIn(victim kafka.BrokerID, brokers []kafka.BrokerID) kafka.BrokerID {
+	return brokers[(slices.Index(brokers, victim)+1)%len(brokers)]
+}
+
 // Victims lists the broker that each trial hurts: brokers in a seeded order,
 // each once before any comes again. A trial swaps its victim for the next one
 // where the victim is the active controller.
