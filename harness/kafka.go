@@ -182,13 +182,12 @@ func (c *cluster) runFrom() (notes []string) {
 
 // kafkaWarmUp says for reports what warms the JVMs.
 func kafkaWarmUp(c spec.Cell, store string) string {
-	kafka := c.Target.Kafka() != ""
-	if !kafka && !onZooKeeper(c, store) {
+	if !isWarmed(c, store) {
 		return "none: compiled ahead"
 	}
 	warmed := "the partitions are created, "
 	switch {
-	case !kafka:
+	case c.Target.Kafka() == "":
 		warmed = "of ZooKeeper: " + warmed
 	case c.Target.InZooKeeper() && c.RealBrokers():
 		warmed += "each broker is the controller once, "

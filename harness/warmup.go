@@ -73,7 +73,12 @@ func (run *cellRun) warming() (w spec.Workload, ok bool) {
 			Trials: WarmShutdowns(run.spec), ProbePartitions: warmProbePartitions,
 			ProbeRate: max(1, float64(warmProbes)/float64(max(run.spec.Config.Cluster.Brokers, 1))),
 		},
-	}, run.spec.Target.Kafka() != "" || onZooKeeper(run.spec, run.out.Store)
+	}, isWarmed(run.spec, run.out.Store)
+}
+
+// isWarmed reports whether a cell whose metadata is in store has JVMs.
+func isWarmed(c spec.Cell, store string) bool {
+	return c.Target.Kafka() != "" || onZooKeeper(c, store)
 }
 
 // onZooKeeper reports whether a cell whose metadata is in store has a ZooKeeper
