@@ -229,7 +229,7 @@ func (c *cluster) Inject(ctx context.Context, id kafka.BrokerID, f workloads.Fau
 	if back {
 		c.exclude(n, false)
 	}
-	if f == workloads.FaultStart || f == workloads.FaultStartEmpty {
+	if f.Starts() {
 		c.started(n)
 		return sent, c.impoverish(ctx, n.proc)
 	}

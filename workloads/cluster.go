@@ -51,6 +51,9 @@ func (f Fault) Severs() bool {
 	return f == FaultIsolate || f == FaultCut || f == FaultCutIn || f == FaultCutOut
 }
 
+// Starts reports whether the fault is the start of a node that has exited.
+func (f Fault) Starts() bool { return f == FaultStart || f == FaultStartEmpty }
+
 // Undo gives what undoes the fault, and nothing for what is no fault.
 func (f Fault) Undo() Fault {
 	switch {

@@ -493,7 +493,7 @@ func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int
 			return 0, errors.New("it is still running")
 		}
 		n.out = append(n.out, since[bool]{now + int64(c.rejoin), false})
-		if f != FaultStart && f != FaultStartEmpty {
+		if !f.Starts() {
 			close(n.paused)
 			n.paused, n.Live = nil, true
 		} else {
