@@ -7,7 +7,6 @@ import (
 
 	"kbench/harness/netfault"
 	"kbench/harness/netfault/agent"
-	"kbench/harness/provider"
 )
 
 // agentOf starts the sidecar of a node.
@@ -145,12 +144,7 @@ func TestAgentOfARestartedContainer(t *testing.T) {
 	n, addr := launch(t, p, "broker-1")
 	answers(t, n, addr, "boot 1")
 	setFaults(t, agentOf(t, n), netfault.Isolation())
-	if _, err := n.Signal(ctx, provider.Kill); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := n.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, n)
 	if _, err := n.Agent(ctx); err == nil || !strings.Contains(err.Error(), "exited") {
 		t.Errorf("an exited node's agent: %v", err)
 	}

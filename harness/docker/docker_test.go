@@ -101,6 +101,18 @@ func launch(t *testing.T, p *Provider, name string) (*Node, string) {
 	return n.(*Node), fmt.Sprintf("%s:%d", host, ports[0])
 }
 
+// kill ends a node and waits for its end.
+func kill(t *testing.T, n provider.Node) {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	if _, err := n.Signal(ctx, provider.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := n.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // answers polls until the node says what is wanted.
 func answers(t *testing.T, n *Node, addr, want string) {
 	t.Helper()
@@ -187,12 +199,7 @@ func TestLifeOfANode(t *testing.T) {
 		t.Error("a running node lost its data")
 	}
 	for range 2 { // the disk of a node can be replaced more than once
-		if _, err := n.Signal(ctx, provider.Kill); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := n.Wait(ctx); err != nil {
-			t.Fatal(err)
-		}
+		kill(t, n)
 		if err := n.Empty(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -419,12 +426,7 @@ func TestCycles(t *testing.T) {
 	n, addr := launch(t, p, "broker-1")
 	answers(t, n, addr, "boot 1")
 	cycle := func(i int) {
-		if _, err := n.Signal(ctx, provider.Kill); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := n.Wait(ctx); err != nil {
-			t.Fatal(err)
-		}
+		kill(t, n)
 		if err := n.Start(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -45,10 +45,7 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 func (p *Provider) kafkaFiles(ctx context.Context, image kafkaImage, k provider.Kafka, data string) (files []inFile, err error) {
 	place := kafkaPlace
 	place.Data = data
-	for file, text := range place.Files(k.Properties) {
-		files = append(files, inFile{path: file, data: []byte(text)})
-	}
-	if k.ClusterID == "" {
+	if files = configFiles(place, k); k.ClusterID == "" {
 		return files, nil
 	}
 	var storage map[string][]byte
@@ -61,6 +58,14 @@ func (p *Provider) kafkaFiles(ctx context.Context, image kafkaImage, k provider.
 		files = append(files, inFile{path: path.Join(data, name), data: content})
 	}
 	return files, err
+}
+
+// configFiles are the configuration of a node whose files are at place.
+func configFiles(place kafka.Place, k provider.Kafka) (files []inFile) {
+	for file, text := range place.Files(k.Properties) {
+		files = append(files, inFile{path: file, data: []byte(text)})
+	}
+	return files
 }
 
 // kafkaNode is a container of real Kafka.

@@ -109,12 +109,7 @@ func TestOfficialKafka(t *testing.T) {
 		t.Errorf("it runs from %s", d)
 	}
 	awaitServing(t, addr)
-	if _, err := n.Signal(ctx, provider.Kill); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := n.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, n)
 	if err := errors.Join(n.(provider.Emptied).Empty(ctx), n.Start(ctx)); err != nil {
 		t.Fatal(err)
 	}

@@ -79,11 +79,7 @@ func (p *Provider) formatInside(ctx context.Context, image kafkaImage, k provide
 			err = fmt.Errorf("format the storage of %s in a container: %w", k.Name, err)
 		}
 	}()
-	var files []inFile
-	for file, text := range kafkaPlace.Files(k.Properties) {
-		files = append(files, inFile{path: file, data: []byte(text)})
-	}
-	n, err := p.create(ctx, image.runs(k.Name+"-format", kafkaPlace.FormatArgs(k.ClusterID), files))
+	n, err := p.create(ctx, image.runs(k.Name+"-format", kafkaPlace.FormatArgs(k.ClusterID), configFiles(kafkaPlace, k)))
 	if err != nil {
 		return nil, err
 	}
