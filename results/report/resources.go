@@ -14,8 +14,9 @@ type NodeUse struct {
 	CPUSeconds   float64 `json:"cpuSeconds"`   // user and system
 	PeakRSS      int64   `json:"peakRssBytes"` // greatest resident size seen
 	PeakHeap     int64   `json:"peakHeapBytes"`
-	WrittenBytes int64   `json:"writtenBytes"` // to files and sockets
-	DataBytes    int64   `json:"dataBytes"`    // greatest size of its data directory
+	Goroutines   int64   `json:"peakGoroutines"` // most at a time, 0 where the node is no Go program
+	WrittenBytes int64   `json:"writtenBytes"`   // to files and sockets
+	DataBytes    int64   `json:"dataBytes"`      // greatest size of its data directory
 }
 
 // cores is the mean use of CPU.
@@ -53,6 +54,7 @@ func (s *story) resource(r results.Resource) error {
 		s.used = append(s.used, u)
 	}
 	u.PeakRSS, u.PeakHeap, u.DataBytes = max(u.PeakRSS, r.RSSBytes), max(u.PeakHeap, r.HeapBytes), max(u.DataBytes, r.DataBytes)
+	u.Goroutines = max(u.Goroutines, r.Goroutines)
 	n := t.nodes[r.Node]
 	if n == nil {
 		n = &nodeSeries{last: r}
