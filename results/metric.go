@@ -89,6 +89,14 @@ var metrics = []Metric{
 		Phases: []Phase{{"views", "from the first live broker that serves a change until the last"}},
 	},
 	{
+		Name: "disagreement", Workload: "propagation", Unit: Number, Better: Lower, Headline: "brokers",
+		Doc: "live brokers that answer with the old view of a change after another has served the new one; a broker that was not asked meanwhile is not counted",
+		Phases: []Phase{
+			{"brokers", "mean over the changes"},
+			{"most", "at the change that had most"},
+		},
+	},
+	{
 		Name: "recovery.controller", Workload: "controller-failover", Unit: Nanoseconds, Better: Lower, Headline: "first-admin",
 		Doc: "loss of the active controller; detect to push are each counted from the end of the phase before",
 		Phases: []Phase{
@@ -229,6 +237,17 @@ var metrics = []Metric{
 		Doc:    "clients that ask random brokers for a leader",
 		Phases: []Phase{{"found", "from the intended time of a produce until it is acknowledged, with every question and further try that it takes"}},
 	},
+	{
+		Name: "failed-tries", Workload: "leader-seek", Unit: Number, Better: Lower, Headline: "all",
+		Doc: "tries of clients that seek a leader and do not reach it",
+		Phases: []Phase{
+			{"all", "of every kind"},
+			{"stale", "the broker that was named refuses the record, since it does not lead"},
+			{"no-leader", "the broker that was asked knows no leader"},
+			{"unanswered", "the broker that was asked does not answer"},
+			{"timed-out", "the leader that was named does not answer"},
+		},
+	},
 }
 
 // Metrics returns the catalogue of what is measured, in the order of reports.
@@ -237,6 +256,7 @@ func Metrics() []Metric { return slices.Clone(metrics) }
 // alsoMeasured are workloads that measure a metric of another workload.
 var alsoMeasured = map[string][]string{
 	"divergence":     {"mixed"},
+	"disagreement":   {"mixed"},
 	"unavailability": {"controlled-shutdown", "controller-failover", "rolling-restart", "leader-seek"},
 }
 

@@ -593,12 +593,18 @@ func (m *memory) Acked(o Operation) {
 }
 func (m *memory) Unanswered(Operation) {}
 
-// value gives a phase of a trial, which must be there.
+// value gives a phase of a trial that is a time, which must be there.
 func value(t *attempted, trial Trial, metric, phase string) time.Duration {
+	t.Helper()
+	return time.Duration(number(t, trial, metric, phase))
+}
+
+// number gives a phase of a trial, which must be there.
+func number(t *attempted, trial Trial, metric, phase string) float64 {
 	t.Helper()
 	for _, v := range trial.Values {
 		if v.Metric == metric && v.Phase == phase {
-			return time.Duration(v.V)
+			return v.V
 		}
 	}
 	t.Fatalf("trial %d has no %s.%s: %+v", trial.N, metric, phase, trial)

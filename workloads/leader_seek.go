@@ -34,7 +34,7 @@ const faultNone = "none"
 var leaderSeek = Workload{
 	Kind: "leader-seek",
 	Doc:  "clients that ask random brokers for the leader of a partition and produce to it, while a broker goes",
-	Clock: fmt.Sprintf("found: from the intended time of a produce until it is acknowledged, whatever it takes: a question to a random broker, a produce to the leader that it names, and both again after %v where the answer is stale or none comes within %v; unavailability of a partition: from the first intended produce that does not succeed at once until the first later one that is acknowledged. The fault comes after %.0f %% of the duration",
+	Clock: fmt.Sprintf("found: from the intended time of a produce until it is acknowledged, whatever it takes: a question to a random broker, a produce to the leader that it names, and both again after %v where the answer is stale or none comes within %v; unavailability of a partition: from the first intended produce that does not succeed at once until the first later one that is acknowledged; failed-tries: how many questions and produces it took beside the last, by what they met. The fault comes after %.0f %% of the duration",
 		seekBackoff, seekRequestTimeout, 100*seekFaultAfter),
 	Params: slices.Concat([]Param{howParam(string(FaultKill), string(FaultStop), string(FaultPause), faultNone).says("how a broker goes"), trialsParam("3")}, []Param{rateParam.or("200"), durationParam, arrivalParam, rateToParam, stepsParam, probePartitionsParam, timeoutParam}),
 	run: func(ctx context.Context, r *run) error {
@@ -222,10 +222,12 @@ func (s *seekers) take(slipped slips) {
 	s.judge("seek", slipped)
 	s.count("seek.acked", s.tally.acked.Load())
 	s.count("seek.lost", s.tally.lost.Load())
-	s.count("seek.stale", s.tally.stale.Load())
-	s.count("seek.noLeader", s.tally.unled.Load())
-	s.count("seek.unanswered", s.tally.unanswered.Load())
-	s.count("seek.produceTimedOut", s.tally.timeouts.Load())
+	stale, unled, unanswered, timedOut := s.tally.stale.Load(), s.tally.unled.Load(), s.tally.unanswered.Load(), s.tally.timeouts.Load()
+	s.value(MetricFailedTries, PhaseAll, float64(stale+unled+unanswered+timedOut))
+	s.value(MetricFailedTries, PhaseStale, float64(stale))
+	s.value(MetricFailedTries, PhaseNoLeader, float64(unled))
+	s.value(MetricFailedTries, PhaseUnanswered, float64(unanswered))
+	s.value(MetricFailedTries, PhaseTimedOut, float64(timedOut))
 	s.ended(s.lastNs.Load())
 	s.takeOutages(s.book)
 	if slipped.dropped > 0 {

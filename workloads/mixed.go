@@ -10,7 +10,7 @@ import (
 var mixed = Workload{
 	Kind:     "mixed",
 	Doc:      "changes of several kinds at stated shares, with ramps and with the faults of the spec's timeline",
-	Clock:    "from the intended time of a change until the last live broker serves it, each kind for itself; all: of every kind; divergence: from the first broker to the last. Which kind comes when is drawn from the seed",
+	Clock:    "from the intended time of a change until the last live broker serves it, each kind for itself; all: of every kind; divergence: from the first broker to the last; disagreement: how many brokers answered with the old view meanwhile. Which kind comes when is drawn from the seed",
 	Timeline: true,
 	Params:   slices.Concat([]Param{weightsParam}, loadParams, []Param{probeRateParam, probePartitionsParam, timeoutParam}),
 	run: func(ctx context.Context, r *run) error {
@@ -67,9 +67,12 @@ func (r *run) mix(ctx context.Context, t *trialRun) error {
 		spreads[kind].end(ctx)
 	}
 	t.judge("change", slipped)
+	var all spreadCounts
 	for _, kind := range w.kinds {
 		spreads[kind].take(kind)
+		all = all.and(spreads[kind].counts)
 	}
+	t.disagreement(all)
 	return ctx.Err()
 }
 

@@ -69,6 +69,7 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"controller-failover", MetricControllerRecovery, []string{PhaseDetect, PhaseElect, PhaseLoad, PhasePush, PhaseFirstAdmin, PhaseTotal, PhaseRest}},
 		{"propagation", MetricPropagation, []string{PhaseFirst, PhaseMedian, PhaseLast, PhaseAcked, PhaseService}},
 		{"propagation", MetricDivergence, []string{PhaseViews}},
+		{"propagation", MetricDisagreement, []string{PhaseBrokers, PhaseMost}},
 		{"delete-topics", MetricDeletion, []string{PhaseRate}},
 		{"create-partitions", MetricEnlargement, []string{PhaseRate}},
 		{"preferred-election", MetricElection, []string{PhaseAcked, PhaseServed}},
@@ -78,6 +79,7 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"isr-churn", MetricISR, []string{PhaseShrunk, PhaseExpanded}},
 		{"broker-join", MetricJoin, []string{PhaseRegistered, PhaseCaughtUp, PhaseInSync}},
 		{"leader-seek", MetricSeek, []string{PhaseFound}},
+		{"leader-seek", MetricFailedTries, []string{PhaseAll, PhaseStale, PhaseNoLeader, PhaseUnanswered, PhaseTimedOut}},
 		{"leader-seek", MetricUnavailability, []string{PhasePartition}},
 		{"quorum-change", MetricQuorum, []string{PhaseRemoved, PhaseAdded}},
 		{"reconcile", MetricReconcile, []string{PhaseFound, PhaseAgreed, PhaseRest}},
@@ -87,6 +89,7 @@ func TestMetricsAreInTheCatalogue(t *testing.T) {
 		{"data-interference", MetricInterference, []string{PhaseQuiet, PhaseLoaded, PhaseProduce}},
 		{"mixed", MetricMixed, []string{PhaseAll, changeCreate, changeConfig, changeLeader}},
 		{"mixed", MetricDivergence, []string{PhaseViews}},
+		{"mixed", MetricDisagreement, []string{PhaseBrokers, PhaseMost}},
 		{"max-rate", MetricSustained, []string{PhaseRate}},
 	} {
 		for _, phase := range m.phases {

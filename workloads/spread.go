@@ -49,7 +49,15 @@ type spread struct {
 // spreadCounts are what became of the changes that count.
 type spreadCounts struct {
 	sent, served, failed, busy int64
-	behindMax                  int64 // brokers that served the old view beside the new one, at most
+	behind, behindMax          int64 // brokers that served the old view beside the new one: of all changes, of one at most
+}
+
+// and adds up the counts of two kinds of changes.
+func (n spreadCounts) and(o spreadCounts) spreadCounts {
+	return spreadCounts{
+		sent: n.sent + o.sent, served: n.served + o.served, failed: n.failed + o.failed, busy: n.busy + o.busy,
+		behind: n.behind + o.behind, behindMax: max(n.behindMax, o.behindMax),
+	}
 }
 
 func newSpread(t *trialRun, kind string, nodes []Node, finished func(*change)) *spread {
@@ -216,6 +224,7 @@ func (s *spread) finish(c *change) {
 	}
 	slices.Sort(c.seen)
 	s.counts.served++
+	s.counts.behind += int64(len(c.behind))
 	s.counts.behindMax = max(s.counts.behindMax, int64(len(c.behind)))
 	s.endNs = max(s.endNs, c.lastNs())
 	s.finished(c)
@@ -259,7 +268,6 @@ func (s *spread) take(name string) {
 	s.count(name+".served", n.served)
 	s.count(name+".failed", n.failed)
 	s.count(name+".lost", int64(len(s.open)))
-	s.count(name+".behind", n.behindMax)
 	// Beside faults some changes cannot come through: they are counted.
 	strict := len(s.Faults) == 0
 	if strict && n.failed > 0 {
@@ -274,4 +282,13 @@ func (s *spread) take(name string) {
 	if n.served == 0 {
 		s.invalid("no sample came")
 	}
+}
+
+// disagreement records on how many brokers views of a change disagreed.
+func (t *trialRun) disagreement(n spreadCounts) {
+	if n.served == 0 {
+		return
+	}
+	t.value(MetricDisagreement, PhaseBrokers, float64(n.behind)/float64(n.served))
+	t.value(MetricDisagreement, PhaseMost, float64(n.behindMax))
 }
