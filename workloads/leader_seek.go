@@ -42,6 +42,7 @@ var leaderSeek = Workload{
 		return r.eachTrial(ctx, func(ctx context.Context, t *trialRun) error { return t.seekTrial(ctx, victims[t.out.N-1]) })
 	},
 	hurts:   true,
+	lasts:   func(p Params) time.Duration { return time.Duration(p.Trials) * p.Duration },
 	refuses: needsTwoReplicas,
 }
 

@@ -16,6 +16,8 @@ const (
 	maxBisections = 6
 	// searchedWithin is how near the bounds of the rate are in the end.
 	searchedWithin = 1.1
+	// usualSteps is how many rates a search mostly takes.
+	usualSteps = 10
 )
 
 var maxRate = Workload{
@@ -29,6 +31,7 @@ var maxRate = Workload{
 	},
 	run:     func(ctx context.Context, r *run) error { return r.eachTrial(ctx, r.searchRate) },
 	refuses: func(s Setup, p Params) error { return refusesChanges(s, p.How) },
+	lasts:   func(p Params) time.Duration { return time.Duration(p.Trials) * usualSteps * p.Duration },
 }
 
 // searchRate searches on the cluster.

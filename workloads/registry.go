@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
@@ -22,6 +23,11 @@ type Workload struct {
 	Timeline bool
 	// hurts: each trial takes a broker away, those of Victims.
 	hurts bool
+	// rolls: each trial takes every broker away, one after the other.
+	rolls bool
+	// lasts is the time of all trials that the parameters decide; nil for that
+	// of one load, and of a node that is away in each trial.
+	lasts func(Params) time.Duration
 	run   func(context.Context, *run) error
 	// refuses says why the workload cannot have a cluster, nil where it can
 	// have any.
@@ -116,6 +122,39 @@ func (w Workload) Hurts(seed uint64, brokers []kafka.BrokerID, p Params) []kafka
 		return nil
 	}
 	return Victims(seed, brokers, p.Trials)
+}
+
+// Rolls lists the brokers in the order in which the trials take all of them
+// away, none of a workload that does not.
+func (w Workload) Rolls(seed uint64, brokers []kafka.BrokerID, p Params) []kafka.BrokerID {
+	p, err := w.Resolve(p)
+	if err != nil || !w.rolls {
+		return nil
+	}
+	var out []kafka.BrokerID
+	for n := 1; n <= p.Trials; n++ {
+		out = append(out, rollOrder(seed, brokers, n)...)
+	}
+	return out
+}
+
+// Lasts is the time that the parameters decide, of all trials together: loads,
+// and nodes that are away. What the cluster takes for its part, to notice and to
+// recover, comes on top. p is resolved.
+func (w Workload) Lasts(p Params) time.Duration {
+	if w.lasts != nil {
+		return w.lasts(p)
+	}
+	return p.Duration + time.Duration(p.Trials)*p.Away
+}
+
+// Losses is how often the workload waits for a cluster of so many brokers to be
+// whole again. p is resolved.
+func (w Workload) Losses(p Params, brokers int) int {
+	if w.rolls {
+		return p.Trials * brokers
+	}
+	return p.Trials
 }
 
 // Run runs the workload to its end. Trials that went wrong are recorded as

@@ -19,6 +19,7 @@ var removedVoter = Workload{
 		return r.eachTrial(ctx, func(ctx context.Context, t *trialRun) error { return t.returnRemoved(ctx) })
 	},
 	refuses: refusesQuorumChange,
+	lasts:   func(p Params) time.Duration { return time.Duration(p.Trials) * (p.Away + p.Duration) },
 }
 
 // returnRemoved is one trial: a follower goes, is removed, and comes back.

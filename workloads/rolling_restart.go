@@ -27,6 +27,12 @@ var rollingRestart = Workload{
 		}
 		return needsTwoReplicas(s, p)
 	},
+	rolls: true,
+}
+
+// rollOrder is the order in which a trial restarts the brokers.
+func rollOrder(seed uint64, brokers []kafka.BrokerID, trial int) []kafka.BrokerID {
+	return Victims(seed+uint64(trial)<<16, brokers, len(brokers))
 }
 
 // roll restarts every broker once, in a seeded order, and waits after each
@@ -48,7 +54,7 @@ func (r *run) roll(ctx context.Context, n int) error {
 	defer t.stopClients(c)
 	ids := brokerIDs(r.Cluster)
 	each := r.Recorder.Histogram(MetricRolling, PhaseBrokerRestart)
-	for i, id := range Victims(r.Seed+uint64(n)<<16, ids, len(ids)) {
+	for i, id := range rollOrder(r.Seed, ids, n) {
 		t.progress(n, "restart", i, len(ids))
 		startNs, err := t.restartOne(ctx, id)
 		if err != nil {

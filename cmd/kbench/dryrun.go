@@ -9,6 +9,7 @@ import (
 	"kbench/harness"
 	"kbench/harness/live"
 	"kbench/harness/spec"
+	"kbench/workloads"
 )
 
 // dryRun prints the spec that would run, its cells and the faults that the seed
@@ -78,6 +79,7 @@ func estimateCell(c spec.Cell) time.Duration {
 	trial := detect + trialOverhead
 	// What comes back after a trial, a broker or a controller.
 	var broker, controller time.Duration
+	creates := time.Duration(partitionsPerSecond)
 	if c.Target.Kafka() != "" {
 		took += kafkaUp
 		controller = kafkaRestart
@@ -86,6 +88,7 @@ func estimateCell(c spec.Cell) time.Duration {
 		}
 	}
 	if c.RealBrokers() {
+		creates = realPartitionsPerSecond
 		took += realUp - kafkaUp + n*time.Second/realPartitionsPerSecond
 		broker = kafkaRestart + n*time.Second/realRestartedPerSecond
 		if c.Target.InZooKeeper() { // the same ones
@@ -100,13 +103,20 @@ func estimateCell(c spec.Cell) time.Duration {
 		if w.Kind == "controller-failover" {
 			back = controller
 		}
-		watched := w.Params.Duration
-		if w.Kind == "removed-voter" { // in each trial
-			watched = time.Duration(w.Params.Trials) * (watched + w.Params.Away)
-		}
-		took += watched + time.Duration(w.Params.Trials)*(trial+back)
+		created := time.Duration(w.Params.Trials*w.Params.Partitions) * time.Second / creates
+		took += lasts(w, c.Config.Cluster.Brokers, trial+back) + created
 	}
 	return took
+}
+
+// lasts guesses how long a workload takes that waits so long for each of its
+// losses; a kind that nobody knows takes nothing.
+func lasts(w spec.Workload, brokers int, loss time.Duration) time.Duration {
+	kind, err := workloads.Lookup(w.Kind)
+	if err != nil {
+		return 0
+	}
+	return kind.Lasts(w.Params) + time.Duration(kind.Losses(w.Params, brokers))*loss
 }
 
 // planOf is what the spec lets those who watch its run expect.

@@ -13,19 +13,16 @@ import (
 // line for each repeat, or one where repeats do not differ. A broker that is the
 // active controller when its turn comes is spared for the next one.
 func faultPlan(s *spec.Spec, c spec.Cell, w spec.Workload) []string {
+	kind, err := workloads.Lookup(w.Kind)
+	if err != nil {
+		return nil
+	}
 	what := w.Kind
 	if w.Params.How != "" {
 		what += ", " + w.Params.How
 	}
-	switch w.Kind {
-	case "controlled-shutdown", "broker-failure":
-	case "controller-failover":
+	if w.Kind == "controller-failover" {
 		return []string{fmt.Sprintf("%s: the active controller, %d times", what, w.Params.Trials)}
-	default:
-		return nil
-	}
-	if c.Target == spec.AttachTarget {
-		return []string{fmt.Sprintf("%s: %d brokers, drawn from those that are found", what, w.Params.Trials)}
 	}
 	ids := make([]kafka.BrokerID, c.Config.Cluster.Brokers)
 	for i := range ids {
@@ -33,7 +30,15 @@ func faultPlan(s *spec.Spec, c spec.Cell, w spec.Workload) []string {
 	}
 	var out []string
 	for repeat := 1; repeat <= max(s.Repeats, 1); repeat++ {
-		line := what + ": brokers " + fewIDs(workloads.Victims(uint64(s.Seed)+uint64(repeat), ids, w.Params.Trials))
+		seed := uint64(s.Seed) + uint64(repeat)
+		gone := append(kind.Hurts(seed, ids, w.Params), kind.Rolls(seed, ids, w.Params)...)
+		switch {
+		case len(gone) == 0:
+			return nil
+		case c.Target == spec.AttachTarget:
+			return []string{fmt.Sprintf("%s: %d brokers, drawn from those that are found", what, w.Params.Trials)}
+		}
+		line := what + ": brokers " + fewIDs(gone)
 		if s.Repeats > 1 {
 			line = fmt.Sprintf("repeat %d, %s", repeat, line)
 		}
