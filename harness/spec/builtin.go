@@ -30,7 +30,7 @@ func Builtins() []Builtin {
 	return []Builtin{
 		{"zk-vs-kraft", "zk against kraft over a ladder of partitions, with matched 2 s timers", string(defaultYAML)},
 		{"zk-history", "the steps by which Kafka's ZooKeeper-mode controller became fast, side by side", string(historyYAML)},
-		{"five-targets", "both controllers of kbench and both of Apache Kafka, with kbench's brokers and with Kafka's, in one report", string(fiveYAML)},
+		{"five-targets", "the controllers of kbench, over pulled and pushed logs, and both of Apache Kafka, with kbench's brokers and with Kafka's, in one report", string(fiveYAML)},
 	}
 }
 
