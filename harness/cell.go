@@ -218,7 +218,7 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 		Seed:     run.seed(),
 		Label:    fmt.Sprintf("r%d", run.repeat),
 		Progress: run.monitor.work,
-		Faults:   run.timeline(kind), Injector: newInjector(run.cluster),
+		Faults:   run.timeline(kind), Injector: newInjector(run.cluster, run.seed()),
 	})
 	if err != nil {
 		return err

@@ -153,7 +153,7 @@ func liveFaults(t *testing.T, target, list string, open func(context.Context, st
 	if target == "zk" {
 		defer keepWriting(t, run.cluster.store.servers)()
 	}
-	in := newInjector(run.cluster)
+	in := newInjector(run.cluster, 1)
 	for _, f := range faults {
 		began := time.Now()
 		standing, err := in.Begin(ctx, f)

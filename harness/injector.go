@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -20,14 +21,15 @@ import (
 // injector makes the timed faults of a cell on its cluster. It implements
 // workloads.Injector and may be used from any goroutine.
 type injector struct {
-	c *cluster
+	c    *cluster
+	seed uint64 // which of those that have a role is met
 
 	mu   sync.Mutex
 	nets map[provider.Node][]netfault.Fault // of timed faults under way
 }
 
-func newInjector(c *cluster) *injector {
-	return &injector{c: c, nets: map[provider.Node][]netfault.Fault{}}
+func newInjector(c *cluster, seed uint64) *injector {
+	return &injector{c: c, seed: seed, nets: map[provider.Node][]netfault.Fault{}}
 }
 
 // subject is a process that a fault meets.
@@ -74,7 +76,7 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 	if !ok {
 		return s, fmt.Errorf("the fault %q is not known", f.Fault)
 	}
-	on, err := in.subjects(ctx, f.On)
+	on, err := in.subjects(ctx, f.On, in.draw(f))
 	if err != nil {
 		return s, err
 	}
@@ -93,6 +95,12 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 	return s, nil
 }
 
+// draw chooses among those that have a role: by the seed and when the fault is
+// due, whatever else is on the timeline.
+func (in *injector) draw(f workloads.TimedFault) *rand.Rand {
+	return rand.New(rand.NewPCG(in.seed, uint64(f.At)))
+}
+
 func namesOf(on []subject) []string {
 	var out []string
 	for _, s := range on {
@@ -102,10 +110,10 @@ func namesOf(on []subject) []string {
 }
 
 // subjects finds the processes of roles and names, each once.
-func (in *injector) subjects(ctx context.Context, names []string) ([]subject, error) {
+func (in *injector) subjects(ctx context.Context, names []string, draw *rand.Rand) ([]subject, error) {
 	var out []subject
 	for _, name := range names {
-		found, err := in.role(ctx, name)
+		found, err := in.role(ctx, name, draw)
 		if err != nil {
 			return nil, err
 		}
@@ -122,18 +130,18 @@ func (in *injector) subjects(ctx context.Context, names []string) ([]subject, er
 }
 
 // role gives whom a name of spec.Roles, or of a process, means now.
-func (in *injector) role(ctx context.Context, name string) ([]subject, error) {
+func (in *injector) role(ctx context.Context, name string, draw *rand.Rand) ([]subject, error) {
 	switch name {
 	case "store":
 		return in.store(func(string) bool { return true }), nil
 	case "store-leader", "store-follower":
-		return in.storeMode(ctx, name)
+		return in.storeMode(ctx, name, draw)
 	case "brokers":
 		return in.members(func(n *node) bool { return n.worker }), nil
 	case "controllers":
 		return in.members(func(n *node) bool { return n.racer }), nil
 	case "controller", "standby", "broker":
-		return in.byController(ctx, name)
+		return in.byController(ctx, name, draw)
 	}
 	found := in.members(func(n *node) bool { return n.proc.Name() == name })
 	found = append(found, in.store(func(proc string) bool { return proc == name })...)
@@ -143,8 +151,8 @@ func (in *injector) role(ctx context.Context, name string) ([]subject, error) {
 	return found, nil
 }
 
-// byController gives the active controller, or the first that is not.
-func (in *injector) byController(ctx context.Context, role string) ([]subject, error) {
+// byController gives the active controller, or one that is not.
+func (in *injector) byController(ctx context.Context, role string, draw *rand.Rand) ([]subject, error) {
 	active, err := in.c.ActiveController(ctx)
 	if err != nil {
 		return nil, err
@@ -156,8 +164,16 @@ func (in *injector) byController(ctx context.Context, role string) ([]subject, e
 	case "broker":
 		want = func(n *node) bool { return n.worker && n.id != active.ID && n.proc.Running() }
 	}
-	found := in.members(want)
-	return found[:min(1, len(found))], nil
+	return one(in.members(want), draw), nil
+}
+
+// one draws one of several, none where there is none.
+func one(found []subject, draw *rand.Rand) []subject {
+	if len(found) == 0 {
+		return nil
+	}
+	i := draw.IntN(len(found))
+	return found[i : i+1]
 }
 
 // members lists processes of the cluster, each once.
@@ -183,18 +199,22 @@ func (in *injector) store(want func(proc string) bool) []subject {
 
 // storeMode finds the server that leads, or one that does not. A single server
 // leads.
-func (in *injector) storeMode(ctx context.Context, role string) ([]subject, error) {
+func (in *injector) storeMode(ctx context.Context, role string, draw *rand.Rand) ([]subject, error) {
 	all := in.store(func(string) bool { return true })
+	var found []subject
 	for _, s := range all {
 		st, err := zookeeper.Ask(ctx, s.addr)
 		if err != nil {
 			return nil, fmt.Errorf("find the leader of ZooKeeper: %s: %w", s.proc.Name(), err)
 		}
 		if leads := st.Mode != "follower"; leads == (role == "store-leader") {
-			return []subject{s}, nil
+			found = append(found, s)
 		}
 	}
-	return nil, fmt.Errorf("none of %d servers of ZooKeeper is a %s", len(all), role)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("none of %d servers of ZooKeeper is a %s", len(all), role)
+	}
+	return one(found, draw), nil
 }
 
 // exclude marks the nodes of subjects as not live, or live again.

@@ -105,7 +105,7 @@ func hurtCluster(t *testing.T, deaf bool) *injector {
 	s.dirs = hurt.logDirs
 	n.racer, n.proc = true, hurt
 	run.cluster.starts = map[kafka.BrokerID]int{}
-	return newInjector(run.cluster)
+	return newInjector(run.cluster, 1)
 }
 
 // TestFaultsThatDoNothingAreFound: each kind's probe tells a fault that was asked
@@ -213,5 +213,26 @@ func TestNobodyIsMeant(t *testing.T) {
 	}
 	if _, err := in.Begin(t.Context(), workloads.TimedFault{Fault: workloads.FaultIsolate, On: []string{"controller-1"}}); err == nil {
 		t.Error("a node without a network of its own was isolated")
+	}
+}
+
+// TestSeedDrawsWhoIsMeant: twenty seeds meet everybody who has a role, and one
+// seed always the same.
+func TestSeedDrawsWhoIsMeant(t *testing.T) {
+	three := []subject{{addr: "a"}, {addr: "b"}, {addr: "c"}}
+	met := map[string]bool{}
+	for seed := range uint64(20) {
+		in, f := newInjector(nil, seed), workloads.TimedFault{At: 5 * time.Second}
+		got := one(three, in.draw(f))[0].addr
+		if again := one(three, in.draw(f))[0].addr; again != got {
+			t.Fatalf("seed %d draws %s and %s", seed, got, again)
+		}
+		met[got] = true
+	}
+	if len(met) != 3 {
+		t.Errorf("twenty seeds meet %v alone", met)
+	}
+	if one(nil, newInjector(nil, 1).draw(workloads.TimedFault{})) != nil {
+		t.Error("somebody of nobody")
 	}
 }

@@ -27,7 +27,7 @@ func liveLogDir(t *testing.T, target string, open func(context.Context, string) 
 		t.Fatal(err)
 	}
 	before := ledBy(t, ctx, c, 1)
-	standing, err := newInjector(c).Begin(ctx, faults[0])
+	standing, err := newInjector(c, 1).Begin(ctx, faults[0])
 	if err != nil {
 		t.Fatal(err)
 	}
