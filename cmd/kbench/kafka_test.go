@@ -16,7 +16,7 @@ import (
 	"kbench/results"
 )
 
-// kafkaSpec runs every workload once on controllers of real Kafka. A cell that
+// kafkaSpec runs every event of the built-in comparison once on controllers of real Kafka. A cell that
 // a busy machine made invalid is run again.
 const kafkaSpec = `name: real-kafka
 targets: [TARGET]
@@ -100,7 +100,7 @@ func skipWithoutKafka(t *testing.T, err error) {
 	}
 }
 
-func TestEveryWorkloadOnRealKafka(t *testing.T) {
+func TestEveryEventOnRealKafka(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real Kafka, most of a minute for each target")
 	}

@@ -23,7 +23,7 @@
 // /controller until the next candidate of kbench has it. The last story lets a
 // real broker win, and takes the cluster back. The other direction, the brokers
 // of kbench under a real Kafka 3.9 controller with every workload on it, is
-// target kafka-zk: TestEveryWorkloadOnRealKafka of cmd/kbench.
+// target kafka-zk: TestEveryEventOnRealKafka of cmd/kbench.
 //
 // # KRaft mode, Kafka 4.4
 //
