@@ -16,6 +16,10 @@ import (
 // changes is true from then on.
 func (c *fakeCluster) later(change func(kmsg.Request) kmsg.Response) func(context.Context, *wire.Request) (kmsg.Response, error) {
 	return func(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+		if c.serial {
+			c.turn.Lock()
+			defer c.turn.Unlock()
+		}
 		if !sleepUntil(ctx, trace.Now()+int64(c.admin)) {
 			return nil, ctx.Err()
 		}

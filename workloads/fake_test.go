@@ -39,11 +39,13 @@ type fakeCluster struct {
 	create                    time.Duration // until a creation is acknowledged and true
 	straggler                 time.Duration // the last partition moves so much later
 	admin                     time.Duration // until a change other than a creation is acknowledged and true
+	serial                    bool          // such changes are made one after the other
 	rejoin                    time.Duration // of a broker that runs again, until ISRs hold it
 	deaf                      bool          // faults do nothing
 	leaky                     bool          // packets pass through faults of the network
 	quorum                    fakeQuorum
 
+	turn       sync.Mutex // of changes, where they are serial
 	mu         sync.Mutex
 	nodes      []*fakeNode
 	topics     map[string]*fakeTopic

@@ -229,24 +229,50 @@ func TestMixedCountsEachKind(t *testing.T) {
 	})
 }
 
+// A cluster that makes one change at a time sustains no more than come one after
+// the other.
+func TestMaxRateFindsWhatWasInjected(t *testing.T) {
+	measured(t, func(t *attempted) {
+		c := newFakeCluster(t.T, nodeconfig.ModeKRaft, 3, 30)
+		c.admin, c.serial = 10*time.Millisecond, true // 100/s
+		rec := mustRun(t, c, "max-rate", Params{How: changeConfig, Rate: 30, Duration: time.Second, Limit: 150 * time.Millisecond})
+		if len(rec.trials) == 0 || !rec.trials[0].Valid {
+			t.slow = append(t.slow, fmt.Sprintf("%+v", rec.trials))
+			return
+		}
+		rate := number(t, rec.trials[0], MetricSustained, PhaseRate)
+		// A second of 110/s has 10 changes too many, and the last waits 100 ms.
+		if rate > 120 {
+			t.Errorf("%.0f changes/s of 100 are sustained", rate)
+		}
+		if rate < 60 {
+			t.slow = append(t.slow, fmt.Sprintf("%.0f changes/s of 100", rate))
+		}
+	})
+}
+
+// Changes take as long as was injected, alone and beside records, each of which
+// is counted.
 func TestInterferenceHasBothHalves(t *testing.T) {
-	for _, client := range []string{producerPlain} {
-		measured(t, func(t *attempted) {
-			c := newFakeCluster(t.T, nodeconfig.ModeKRaft, 3, 30)
-			rec := mustRun(t, c, "data-interference", Params{
-				How: changeCreate, Rate: 10, Duration: 3 * time.Second, ProduceRate: 100, ProduceBytes: 10, Producer: client, ProbePartitions: 8,
-			})
-			if len(t.slow) > 0 {
-				return
-			}
-			quiet, loaded := len(rec.values["interference.quiet"]), len(rec.values["interference.loaded"])
-			if quiet != 15 || loaded != 15 {
-				t.Errorf("%d quiet and %d loaded changes of 30", quiet, loaded)
-			}
-			acked := countOf(rec.trials[0], "records.acked")
-			if got := int64(len(rec.values["interference.produce"])); got != acked || acked < 30 {
-				t.Errorf("%d values of %d records", got, acked)
-			}
+	measured(t, func(t *attempted) {
+		c := newFakeCluster(t.T, nodeconfig.ModeKRaft, 3, 30)
+		c.admin = 40 * time.Millisecond
+		rec := mustRun(t, c, "data-interference", Params{
+			How: changeConfig, Rate: 10, Duration: 3 * time.Second, ProduceRate: 100, ProduceBytes: 10, Producer: producerPlain, ProbePartitions: 8,
 		})
-	}
+		if len(t.slow) > 0 {
+			return
+		}
+		for _, half := range []string{"interference.quiet", "interference.loaded"} {
+			got := slices.Sorted(slices.Values(rec.values[half]))
+			if len(got) != 15 {
+				t.Fatalf("%s: %d changes of 15", half, len(got))
+			}
+			near(t, half, time.Duration(got[0]), c.admin)
+		}
+		acked := countOf(rec.trials[0], "records.acked")
+		if got := int64(len(rec.values["interference.produce"])); got != acked || acked < 30 {
+			t.Errorf("%d values of %d records", got, acked)
+		}
+	})
 }

@@ -93,6 +93,21 @@ func TestRemovedVoterMeasuresWhatWasInjected(t *testing.T) {
 	})
 }
 
+// A voter leaves and comes back as fast as the quorum acknowledges it.
+func TestQuorumChangeMeasuresWhatWasInjected(t *testing.T) {
+	measured(t, func(t *attempted) {
+		c := newFakeQuorum(t.T)
+		c.admin = 90 * time.Millisecond
+		rec := mustRun(t, c, "quorum-change", Params{Trials: 1})
+		trial := rec.trials[len(rec.trials)-1]
+		near(t, "removed", value(t, trial, MetricQuorum, PhaseRemoved), c.admin)
+		near(t, "added", value(t, trial, MetricQuorum, PhaseAdded), c.admin)
+		if trial.Victim == 1001 || len(c.quorum.removed) != 0 {
+			t.Errorf("voter %d went and %v were left", trial.Victim, c.quorum.removed)
+		}
+	})
+}
+
 // A voter that is told nothing and does nothing is no disturbance.
 func TestRemovedVoterThatIsQuiet(t *testing.T) {
 	measured(t, func(t *attempted) {
