@@ -211,14 +211,18 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 	}
 	run.rec.begin(w.Kind)
 	defer run.rec.end()
-	defer run.profile(ctx, w.Kind)()
+	profiles := run.profile(w.Kind)
+	defer profiles.wait()
 	err = kind.Run(ctx, workloads.Env{
 		Cluster: watchedCluster{run.cluster, run.monitor}, Recorder: watchedRecorder{run.rec, run.monitor}, Params: w.Params,
-		Prefix:   run.cluster.own,
-		Seed:     run.seed(),
-		Label:    fmt.Sprintf("r%d", run.repeat),
-		Progress: run.monitor.work,
-		Faults:   run.timeline(kind), Injector: newInjector(run.cluster, run.seed()),
+		Prefix: run.cluster.own,
+		Seed:   run.seed(),
+		Label:  fmt.Sprintf("r%d", run.repeat),
+		Progress: func(p workloads.Progress) {
+			profiles.reached(ctx, p.Phase)
+			run.monitor.work(p)
+		},
+		Faults: run.timeline(kind), Injector: newInjector(run.cluster, run.seed()),
 	})
 	if err != nil {
 		return err

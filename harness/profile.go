@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"kbench/harness/provider"
+	"kbench/workloads"
 )
 
 const (
-	// profileLasts is how much of a workload the CPU profiles cover, from its
-	// beginning.
+	// profileLasts is how much of a workload's first trial the CPU profiles cover.
 	profileLasts = 5 * time.Second
 	// profileWithin bounds the answer beyond that.
 	profileWithin = 20 * time.Second
@@ -46,33 +46,61 @@ func (run *cellRun) layProfiles(ctx context.Context, members []member) error {
 	return nil
 }
 
-// profile takes CPU profiles of kbench's nodes from the beginning of a workload
-// on, and heap profiles after them. wait waits until they are written. What
-// cannot be had, such as the profile of a node that a fault ends, is told and
-// does no harm.
-func (run *cellRun) profile(ctx context.Context, kind string) (wait func()) {
+// profiling takes profiles of kbench's nodes in one workload. A nil one takes none.
+type profiling struct {
+	run   *cellRun
+	kind  string
+	dir   string
+	begun sync.Once
+	wg    sync.WaitGroup
+}
+
+// profile prepares to profile a workload. That it cannot be is told and does no
+// harm.
+func (run *cellRun) profile(kind string) *profiling {
 	if !run.Profile {
-		return func() {}
+		return nil
 	}
 	dir, err := run.w.NodesDir(run.stem())
 	if err != nil {
 		run.say("warning: no profiles: " + err.Error())
-		return func() {}
+		return nil
 	}
-	var wg sync.WaitGroup
-	for proc, addr := range run.cluster.profiles {
-		wg.Go(func() {
-			base := filepath.Join(dir, proc.Name()+"."+kind)
-			err := fetchProfile(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, int(profileLasts.Seconds())), base+".cpu.pprof")
-			if err == nil {
-				err = fetchProfile(ctx, "http://"+addr+"/debug/pprof/heap", base+".heap.pprof")
-			}
-			if err != nil && ctx.Err() == nil {
-				run.say(fmt.Sprintf("no whole profile of %s in %s: %v", proc.Name(), kind, err))
-			}
-		})
+	return &profiling{run: run, kind: kind, dir: dir}
+}
+
+// reached hears of the workload's phases. CPU profiles begin with the first one
+// after it has found the cluster healthy and prepared what it needs; heap
+// profiles follow them.
+func (p *profiling) reached(ctx context.Context, phase string) {
+	if p == nil || phase == workloads.PhaseGate || phase == workloads.PhasePrepare {
+		return
 	}
-	return wg.Wait
+	p.begun.Do(func() {
+		for proc, addr := range p.run.cluster.profiles {
+			p.wg.Go(func() { p.take(ctx, proc.Name(), addr) })
+		}
+	})
+}
+
+// take writes the profiles of one node. What cannot be had, such as that of a
+// node that a fault ends, is told and does no harm.
+func (p *profiling) take(ctx context.Context, node, addr string) {
+	base := filepath.Join(p.dir, node+"."+p.kind)
+	err := fetchProfile(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, int(profileLasts.Seconds())), base+".cpu.pprof")
+	if err == nil {
+		err = fetchProfile(ctx, "http://"+addr+"/debug/pprof/heap", base+".heap.pprof")
+	}
+	if err != nil && ctx.Err() == nil {
+		p.run.say(fmt.Sprintf("no whole profile of %s in %s: %v", node, p.kind, err))
+	}
+}
+
+// wait waits until the profiles are written.
+func (p *profiling) wait() {
+	if p != nil {
+		p.wg.Wait()
+	}
 }
 
 // takeRecording keeps what a node's JVM recorded of itself, and does no harm

@@ -41,7 +41,7 @@ type loss struct {
 func (r *run) loseBroker(ctx context.Context, n int, victim kafka.BrokerID, fault Fault) error {
 	t := &loss{trialRun: r.newTrial(n), victim: victim, fault: fault}
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy before the fault: %v", err)
 		return err

@@ -68,7 +68,7 @@ func (r *run) failOver(ctx context.Context, n int) error {
 func (r *run) failOnce(ctx context.Context, n int, first, last bool) error {
 	t := &failover{trialRun: r.newTrial(n), fault: failoverFaults[r.p.How], names: map[kafka.BrokerID]string{}}
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if first {
 		if err := r.healthy(ctx); err != nil {
 			t.invalid("not healthy before the fault: %v", err)

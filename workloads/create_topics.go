@@ -25,7 +25,7 @@ var createTopics = Workload{
 func (r *run) createTrial(ctx context.Context, n int) error {
 	t := r.newTrial(n)
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy before: %v", err)
 		return err

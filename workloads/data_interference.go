@@ -39,7 +39,7 @@ func (r *run) interfere(ctx context.Context, t *trialRun) error {
 	if err != nil {
 		return err
 	}
-	t.phase("prepare")
+	t.phase(PhasePrepare)
 	if err := s.source.prepare(ctx, due(pacer, t.p.Duration)); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (r *run) eachTrial(ctx context.Context, try func(context.Context, *trialRun
 func (r *run) gated(ctx context.Context, n int, try func(context.Context, *trialRun) error) error {
 	t := r.newTrial(n)
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy before: %v", err)
 		return err
@@ -31,7 +31,7 @@ func (r *run) gated(ctx context.Context, n int, try func(context.Context, *trial
 		t.invalid("%v", err)
 		return err
 	}
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy after: %v", err)
 		return err

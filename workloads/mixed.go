@@ -81,7 +81,7 @@ func (t *trialRun) mixture(ctx context.Context, w weights, draws []string) (map[
 	spreads := map[string]*spread{}
 	all, views := t.Recorder.Histogram(MetricMixed, PhaseAll), t.Recorder.Histogram(MetricDivergence, PhaseViews)
 	for _, kind := range w.kinds {
-		t.phase("prepare")
+		t.phase(PhasePrepare)
 		record := t.Recorder.Histogram(MetricMixed, kind)
 		s := newSpread(t, kind, liveBrokers(t.Cluster), func(c *change) {
 			record(c.lastNs() - c.intendedNs)

@@ -22,7 +22,7 @@ var preferredElection = Workload{
 }
 
 func (r *run) electTrial(ctx context.Context, t *trialRun) error {
-	t.phase("prepare")
+	t.phase(PhasePrepare)
 	topics, first, err := t.misplace(ctx, r.topicPrefix(), r.p.Partitions, r.p.PartitionsPerTopic)
 	if err != nil {
 		return err

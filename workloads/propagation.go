@@ -31,7 +31,7 @@ func changeParam(kinds ...string) Param {
 func (r *run) propagate(ctx context.Context) error {
 	t := r.newTrial(1)
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy before: %v", err)
 		return err
@@ -61,7 +61,7 @@ func (t *trialRun) stream(ctx context.Context, s *spread) error {
 // drive prepares what the changes of a spread need, drives it, waits for the
 // last of them and takes the counts. Its error ends the workload.
 func (t *trialRun) drive(ctx context.Context, s *spread, pacer Pacer) error {
-	t.phase("prepare")
+	t.phase(PhasePrepare)
 	n := due(pacer, t.p.Duration)
 	if err := s.source.prepare(ctx, n); err != nil {
 		t.invalid("%v", err)

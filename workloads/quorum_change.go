@@ -116,7 +116,7 @@ func (t *trialRun) chooseVoter(voters []voter, leader kafka.BrokerID) (voter, er
 // A leader raises it when every voter has told what it supports, which each
 // does once in three fetch timeouts.
 func (t *trialRun) raiseKRaftVersion(ctx context.Context) error {
-	t.phase("prepare")
+	t.phase(PhasePrepare)
 	ctx, cancel := context.WithTimeoutCause(ctx, raiseTimeout, fmt.Errorf("not within %v", raiseTimeout))
 	defer cancel()
 	for {

@@ -83,6 +83,12 @@ type Env struct {
 	Progress func(Progress) // nil for none; called from the workload's goroutine
 }
 
+// The phases of a trial in which nothing is measured yet.
+const (
+	PhaseGate    = "gate"    // the cluster is to be healthy
+	PhasePrepare = "prepare" // what the trial needs is made
+)
+
 // Progress says how far a workload is.
 type Progress struct {
 	Workload      string

@@ -40,7 +40,7 @@ func rollOrder(seed uint64, brokers []kafka.BrokerID, trial int) []kafka.BrokerI
 func (r *run) roll(ctx context.Context, n int) error {
 	t := r.newTrial(n)
 	defer func() { t.record(ctx) }()
-	t.phase("gate")
+	t.phase(PhaseGate)
 	if err := r.healthy(ctx); err != nil {
 		t.invalid("not healthy before: %v", err)
 		return err

@@ -65,7 +65,7 @@ func newRun() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for the first seconds of each workload, and flight recordings of the JVMs of Kafka; such a run is no measurement")
+	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for seconds of each workload's first trial, and flight recordings of the JVMs of Kafka; such a run is no measurement")
 	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "measure the cluster of these brokers, host:port,host:port, which kbench does not start: target attach")
 	cmd.Flags().StringVar(&f.commandConfig, "command-config", "", commandConfigDoc)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")
