@@ -17,6 +17,7 @@ const (
 	NotLeaderOrFollower                ErrorCode = 6
 	RequestTimedOut                    ErrorCode = 7
 	BrokerNotAvailable                 ErrorCode = 8
+	MessageTooLarge                    ErrorCode = 10
 	StaleControllerEpoch               ErrorCode = 11
 	NetworkException                   ErrorCode = 13
 	CoordinatorNotAvailable            ErrorCode = 15
@@ -103,6 +104,7 @@ var errorNames = map[ErrorCode]string{
 	NotLeaderOrFollower:                "NOT_LEADER_OR_FOLLOWER",
 	RequestTimedOut:                    "REQUEST_TIMED_OUT",
 	BrokerNotAvailable:                 "BROKER_NOT_AVAILABLE",
+	MessageTooLarge:                    "MESSAGE_TOO_LARGE",
 	StaleControllerEpoch:               "STALE_CONTROLLER_EPOCH",
 	NetworkException:                   "NETWORK_EXCEPTION",
 	CoordinatorNotAvailable:            "COORDINATOR_NOT_AVAILABLE",

@@ -60,11 +60,9 @@ func TestAClusterOfOneBrokerRefusesMoves(t *testing.T) {
 	zk.Mode = nodeconfig.ModeZK
 	many := three
 	many.PerNode = 3
-	real := three
-	real.RealBrokers = true
 	for kind, refused := range map[string][]Setup{
 		"create-topics": nil, "reassign": {one}, "preferred-election": {one}, "isr-churn": {one}, "broker-join": {one},
-		"leader-seek": {one}, "rolling-restart": {one, many}, "quorum-change": {zk}, "mixed": {one, real},
+		"leader-seek": {one}, "rolling-restart": {one, many}, "quorum-change": {zk}, "mixed": {one},
 	} {
 		w, err := Lookup(kind)
 		if err != nil {

@@ -17,13 +17,17 @@ const (
 	// maxConfigTopics bounds the topics whose configuration changes in turn.
 	maxConfigTopics = 64
 	minISR          = "min.insync.replicas"
+	maxBytes        = "max.message.bytes"
 )
 
-// configChanges changes min.insync.replicas of topics between 1 and 2. Each
-// topic has a partition with a single replica on every broker, so that a broker
-// that applied the value 2 refuses produces with acks=all to its partition, and
-// one that applied the value 1 takes them. What DescribeConfigs answers tells
-// less: in ZooKeeper mode a broker reads it from ZooKeeper at each question.
+// configChanges changes min.insync.replicas of topics between 1 and 2, and with
+// it max.message.bytes between all and nothing. Each topic has a partition with a
+// single replica on every broker, so that a broker that applied the value 2
+// refuses produces with acks=all to its partition, and one that applied the value
+// 1 takes them: brokers of kbench by the first of the two, those of Kafka, which
+// ask for no more replicas than there are (KIP-966), by the second. What
+// DescribeConfigs answers tells less: in ZooKeeper mode a broker reads it from
+// ZooKeeper at each question.
 type configChanges struct {
 	*trialRun
 	topics []newTopic
@@ -123,11 +127,17 @@ func (c *configChanges) broker(context.Context) (string, error) {
 }
 
 func configRequest(s configState) *kmsg.IncrementalAlterConfigsRequest {
-	conf := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	conf.Name, conf.Op, conf.Value = minISR, kmsg.IncrementalAlterConfigOpSet, kmsg.StringPtr(strconv.Itoa(s.value))
+	size := "1048588" // Kafka's default
+	if s.value == 2 {
+		size = "1"
+	}
 	res := kmsg.NewIncrementalAlterConfigsRequestResource()
 	res.ResourceType, res.ResourceName = kmsg.ConfigResourceTypeTopic, s.topic
-	res.Configs = append(res.Configs, conf)
+	for _, set := range [][2]string{{minISR, strconv.Itoa(s.value)}, {maxBytes, size}} {
+		conf := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		conf.Name, conf.Op, conf.Value = set[0], kmsg.IncrementalAlterConfigOpSet, &set[1]
+		res.Configs = append(res.Configs, conf)
+	}
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	req.Resources = append(req.Resources, res)
 	return req
@@ -159,10 +169,10 @@ func (c *configChanges) question(n Node, subjects []string, told func(string, bo
 		}
 		for _, s := range subjects {
 			topic, _, _ := strings.Cut(s, "#")
-			switch code, answered := codes[topic]; {
-			case !answered || code != kafka.None && code != kafka.NotEnoughReplicas: // it tells nothing
-			default:
-				told(s, (code == kafka.NotEnoughReplicas) == (want[s] == 2), doneNs)
+			code, answered := codes[topic]
+			refuses := code == kafka.NotEnoughReplicas || code == kafka.MessageTooLarge
+			if answered && (refuses || code == kafka.None) { // anything else tells nothing
+				told(s, refuses == (want[s] == 2), doneNs)
 			}
 		}
 	}}

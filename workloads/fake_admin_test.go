@@ -68,7 +68,7 @@ func (c *fakeCluster) alterConfigs(req kmsg.Request) kmsg.Response {
 		res := kmsg.NewIncrementalAlterConfigsResponseResource()
 		res.ResourceType, res.ResourceName = r.ResourceType, r.ResourceName
 		n, err := strconv.Atoi(*r.Configs[0].Value)
-		if err != nil || r.Configs[0].Name != minISR {
+		if err != nil || r.Configs[0].Name != minISR || r.Configs[1].Name != maxBytes {
 			res.ErrorCode = int16(kafka.InvalidConfig)
 		}
 		t := c.topics[r.ResourceName]

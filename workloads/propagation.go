@@ -15,7 +15,7 @@ const maxBrokersApart = 32
 var propagation = Workload{
 	Kind:     "propagation",
 	Doc:      "make small changes at a rate and watch every broker serve them",
-	Clock:    "from the intended time of a change until the first, the median and the last live broker serves it; acked: until it is acknowledged; divergence: from the first broker to the last; disagreement: how many answered with the old view meanwhile. create: a broker names a leader of the new topic; leader: it names the elected leader; config: as a leader it obeys the new min.insync.replicas",
+	Clock:    "from the intended time of a change until the first, the median and the last live broker serves it; acked: until it is acknowledged; divergence: from the first broker to the last; disagreement: how many answered with the old view meanwhile. create: a broker names a leader of the new topic; leader: it names the elected leader; config: as a leader it obeys the new min.insync.replicas and max.message.bytes",
 	Timeline: true,
 	Params:   append([]Param{changeParam(changeCreate, changeConfig, changeLeader)}, append(slices.Clone(loadParams), probeRateParam, probePartitionsParam, timeoutParam)...),
 	run:      func(ctx context.Context, r *run) error { return r.trial(func() error { return r.propagate(ctx) }) },

@@ -42,7 +42,6 @@ type Setup struct {
 	Colocated   bool
 	Replication int
 	PerNode     int  // brokers in one process
-	RealBrokers bool // Kafka's own, not kbench's
 	Kafka       bool // the controllers are Kafka's
 }
 

@@ -43,6 +43,7 @@ retries: 3
 cluster: {partitions: 30, partitionsPerTopic: 10, timeouts: matched, ensemble: 1}
 set: {kafka.brokers: real, kafka.heap: 512m, kafka.brokerProperties: num.io.threads=4}
 workloads:
+  - {kind: propagation, how: config, rate: 5/s, duration: 2s, probe: {rate: 20/s}}
   - {kind: controlled-shutdown, probe: {rate: 50/s}}
   - {kind: controller-failover, how: kill, probe: {rate: 50/s}}
 `
@@ -58,7 +59,7 @@ func TestRealBrokers(t *testing.T) {
 			needKafka(t, target)
 			dir := t.TempDir()
 			r := runOnKafka(t, dir, target, realBrokersSpec)
-			checkFigures(t, r,
+			checkFigures(t, r, "propagation.last",
 				"controlled-shutdown.granted", "controlled-shutdown.moved", "controlled-shutdown.exit",
 				"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin")
 			c := r.Manifest.Cells[0]

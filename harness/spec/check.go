@@ -282,7 +282,6 @@ func setupOf(c Config, t Target) workloads.Setup {
 		Mode: nodeconfig.ModeKRaft, Brokers: c.Cluster.Brokers, Controllers: c.Cluster.Controllers,
 		Colocated: c.Cluster.Controllers == Colocated, Replication: c.Cluster.Replication,
 		PerNode: c.Cluster.BrokersPerNode, Kafka: t.Kafka() != "",
-		RealBrokers: t.Kafka() != "" && c.Kafka.Brokers == BrokersReal,
 	}
 	if t.InZooKeeper() {
 		s.Mode = nodeconfig.ModeZK
