@@ -180,8 +180,7 @@ func (m *Machine) aroundELR(name string, level int16) []metadata.Record {
 	}
 	var records []metadata.Record
 	if _, set := m.image().Config(metadata.ConfigResource{Type: metadata.BrokerConfig})[minISRConfig]; !set {
-		value := "1" // Kafka's default
-		records = append(records, &metadata.ConfigRecord{ResourceType: metadata.BrokerConfig, Name: minISRConfig, Value: &value})
+		records = append(records, leastMinISR())
 	}
 	for res, values := range m.image().Configs() {
 		if _, set := values[minISRConfig]; set && res.Type == metadata.BrokerConfig && res.Name != "" {
@@ -189,4 +188,10 @@ func (m *Machine) aroundELR(name string, level int16) []metadata.Record {
 		}
 	}
 	return records
+}
+
+// leastMinISR says Kafka's default of min.insync.replicas for all brokers.
+func leastMinISR() *metadata.ConfigRecord {
+	value := "1"
+	return &metadata.ConfigRecord{ResourceType: metadata.BrokerConfig, Name: minISRConfig, Value: &value}
 }

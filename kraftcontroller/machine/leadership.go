@@ -55,15 +55,29 @@ func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 }
 
 // bootstrapRecords are those of an empty log: its levels and what else its
-// directory was formatted with.
+// directory was formatted with. Where eligible leader replicas are kept from the
+// beginning, min.insync.replicas is the same on all brokers from the beginning,
+// as Kafka has it.
 func (m *Machine) bootstrapRecords() []metadata.Record {
-	for _, r := range m.cfg.Bootstrap {
-		if f, ok := r.(*metadata.FeatureLevelRecord); ok && f.Name == metadata.MetadataVersionFeature {
-			return slices.Clone(m.cfg.Bootstrap)
+	records := slices.Clone(m.cfg.Bootstrap)
+	if _, given := bootstrapLevel(records, metadata.MetadataVersionFeature); !given {
+		level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}
+		records = append([]metadata.Record{level}, records...)
+	}
+	if level, _ := bootstrapLevel(records, metadata.ELRVersionFeature); level > 0 {
+		records = append(records, leastMinISR())
+	}
+	return records
+}
+
+// bootstrapLevel finds the level of a feature among records.
+func bootstrapLevel(records []metadata.Record, name string) (level int16, given bool) {
+	for _, r := range records {
+		if f, ok := r.(*metadata.FeatureLevelRecord); ok && f.Name == name {
+			level, given = f.FeatureLevel, true
 		}
 	}
-	level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(m.cfg.MetadataVersion)}
-	return append([]metadata.Record{level}, m.cfg.Bootstrap...)
+	return level, given
 }
 
 // renounce fails all that waits and undoes what is not committed.

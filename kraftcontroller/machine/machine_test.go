@@ -102,7 +102,8 @@ func TestStepRefuses(t *testing.T) {
 	}
 }
 
-// An empty log begins with what its directory was formatted with.
+// An empty log begins with what its directory was formatted with, and with
+// min.insync.replicas where it keeps eligible leader replicas.
 func TestBootstrap(t *testing.T) {
 	user := metadata.ScramCredential{User: "ann", Mechanism: 1}.Record()
 	level := &metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(metadata.V4_4_IV2)}
@@ -121,6 +122,10 @@ func TestBootstrap(t *testing.T) {
 		_, known := image.Access().Scram("ann", 1)
 		if w.err != nil || image.FeatureLevel(metadata.MetadataVersionFeature) != c.want || !known || image.FeatureLevel(metadata.ELRVersionFeature) != int16(min(len(c.bootstrap)-1, 1)) {
 			t.Errorf("%v, user known=%v: %v", image.FeatureLevel(metadata.MetadataVersionFeature), known, w.err)
+		}
+		minISR, set := image.Config(metadata.ConfigResource{Type: metadata.BrokerConfig})[minISRConfig]
+		if kept := image.FeatureLevel(metadata.ELRVersionFeature) > 0; set != kept || kept && minISR != "1" {
+			t.Errorf("eligible leader replicas=%v, min.insync.replicas=%q, set=%v", kept, minISR, set)
 		}
 	}
 }
