@@ -57,7 +57,7 @@ The same cluster id and the same --initial-controllers go to every node.`,
 	fl.StringVar(&f.clusterID, "cluster-id", "", "the cluster's id, the same on all nodes")
 	fl.Int32Var(&f.nodeID, "node-id", -1, "this node's id")
 	fl.StringVar(&f.dataDir, "data-dir", "", "the directory to format, made where absent")
-	fl.StringVar(&f.release, "release-version", "", "the metadata.version to begin with, as 4.0-IV3 (default "+metadata.DefaultMetadataVersion.String()+")")
+	fl.StringVar(&f.release, "release-version", "", "the metadata.version to begin with, as 4.0-IV3, or 4.0 for its newest (default "+metadata.DefaultMetadataVersion.String()+")")
 	fl.StringArrayVar(&f.features, "feature", nil, "NAME=LEVEL of another feature; may be repeated")
 	fl.StringVar(&f.standalone, "standalone", "", "HOST:PORT: a dynamic quorum of this node alone, which listens there")
 	fl.StringVar(&f.initial, "initial-controllers", "", "ID@HOST:PORT:DIRECTORY-ID,...: the first voters of a dynamic quorum")

@@ -14,21 +14,6 @@ import (
 	"kbench/kafka/metadata"
 )
 
-// releaseFeatures are the levels that a release finalizes by itself from a
-// metadata.version on, as `kafka-storage version-mapping` of Kafka 4.4 tells.
-var releaseFeatures = []struct {
-	from  metadata.MetadataVersion
-	name  string
-	level int16
-}{
-	{22, metadata.GroupVersionFeature, 1},
-	{24, metadata.TransactionVersionFeature, 2},
-	{26, metadata.ELRVersionFeature, 1},
-	{28, metadata.ShareVersionFeature, 1},
-	{29, metadata.StreamsVersionFeature, 1},
-	{31, metadata.ShareVersionFeature, 2},
-}
-
 // records are what the cluster begins with: the levels of the features,
 // metadata.version first and the others by name, and the credentials.
 func (f *formatFlags) records() (metadata.MetadataVersion, [][]byte, error) {
@@ -43,12 +28,7 @@ func (f *formatFlags) records() (metadata.MetadataVersion, [][]byte, error) {
 	if err != nil {
 		return version, nil, err
 	}
-	records := []metadata.Record{&metadata.FeatureLevelRecord{Name: metadata.MetadataVersionFeature, FeatureLevel: int16(version)}}
-	for _, name := range slices.Sorted(maps.Keys(levels)) {
-		if levels[name] > 0 {
-			records = append(records, &metadata.FeatureLevelRecord{Name: name, FeatureLevel: levels[name]})
-		}
-	}
+	records := version.LevelRecords(levels)
 	for _, text := range f.scram {
 		r, err := parseScram(text)
 		if err != nil {
@@ -67,14 +47,12 @@ func (f *formatFlags) records() (metadata.MetadataVersion, [][]byte, error) {
 
 // levels are those of the release, but for what --feature says.
 func (f *formatFlags) levels(version metadata.MetadataVersion) (map[string]int16, error) {
-	levels := map[string]int16{}
+	levels := version.ReleaseLevels()
 	known := map[string]bool{metadata.KRaftVersionFeature: true}
-	for _, d := range releaseFeatures {
-		known[d.name] = true
-		if version >= d.from {
-			levels[d.name] = d.level
-		}
+	for _, name := range metadata.FeatureNames() {
+		known[name] = true
 	}
+	delete(known, metadata.MetadataVersionFeature) // --release-version gives it
 	for _, text := range f.features {
 		name, levelText, ok := strings.Cut(text, "=")
 		level, err := strconv.ParseInt(levelText, 10, 16)

@@ -3,6 +3,7 @@ package metadata
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // The names of the features that a FeatureLevelRecord can finalize.
@@ -20,7 +21,8 @@ const (
 // which records, and which versions of them, a controller may write.
 type MetadataVersion int16
 
-// The levels at which something changes for us.
+// The levels at which something changes for us, and those from which on a
+// release finalizes another feature by itself.
 const (
 	V3_3_IV0 MetadataVersion = 4  // oldest level that is understood
 	V3_3_IV1 MetadataVersion = 5  // NoOpRecord
@@ -34,10 +36,16 @@ const (
 	V3_7_IV0 MetadataVersion = 15 // RegisterControllerRecord
 	V3_7_IV2 MetadataVersion = 17 // directories of replicas
 	V3_9_IV0 MetadataVersion = 21 // kraft.version 1, Fetch version 17
+	V4_0_IV0 MetadataVersion = 22 // group.version 1
 	V4_0_IV1 MetadataVersion = 23 // eligible leader replicas can be enabled
+	V4_0_IV2 MetadataVersion = 24 // transaction.version 2
 	V4_0_IV3 MetadataVersion = 25 // Kafka 4.0
+	V4_1_IV0 MetadataVersion = 26 // eligible leader replicas are enabled
 	V4_1_IV1 MetadataVersion = 27 // Fetch version 18
+	V4_2_IV0 MetadataVersion = 28 // share.version 1
+	V4_2_IV1 MetadataVersion = 29 // streams.version 1
 	V4_3_IV0 MetadataVersion = 30 // cordoned log directories
+	V4_4_IV0 MetadataVersion = 31 // share.version 2
 	V4_4_IV1 MetadataVersion = 32 // ACLs of address ranges
 	V4_4_IV2 MetadataVersion = 33 // Kafka 4.4; UnregisterControllerRecord
 
@@ -67,14 +75,32 @@ func (v MetadataVersion) String() string {
 }
 
 // ParseMetadataVersion reads Kafka's name of a level between
-// OldestMetadataVersion and NewestMetadataVersion.
+// OldestMetadataVersion and NewestMetadataVersion, 4.0-IV3, or that of a
+// release, 4.0, which stands for the newest level that it has.
 func ParseMetadataVersion(name string) (MetadataVersion, error) {
-	for v := OldestMetadataVersion; v <= NewestMetadataVersion; v++ {
-		if metadataVersionNames[v] == name {
+	for v := NewestMetadataVersion; v >= OldestMetadataVersion; v-- {
+		if known := metadataVersionNames[v]; known == name || releaseOf(known) == name {
 			return v, nil
 		}
 	}
 	return 0, fmt.Errorf("metadata.version %q is not one of %s to %s", name, OldestMetadataVersion, NewestMetadataVersion)
+}
+
+// NewestOf gives the newest level that a version of Kafka has, such as 4.1.0 or
+// a build of it; false for one whose levels are not known.
+func NewestOf(version string) (MetadataVersion, bool) {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return 0, false
+	}
+	v, err := ParseMetadataVersion(parts[0] + "." + parts[1])
+	return v, err == nil
+}
+
+// releaseOf is the release in the name of a level.
+func releaseOf(name string) string {
+	release, _, _ := strings.Cut(name, "-")
+	return release
 }
 
 // RecordVersion gives the version in which Kafka 4.4 writes a record of r's

@@ -23,6 +23,45 @@ var featureKinds = map[string]featureKind{
 	StreamsVersionFeature:     {newest: 1},
 }
 
+// releaseLevels are the levels that a release finalizes by itself from a
+// metadata.version on, as `kafka-storage version-mapping` of Kafka 4.4 tells.
+var releaseLevels = []struct {
+	from  MetadataVersion
+	name  string
+	level int16
+}{
+	{V4_0_IV0, GroupVersionFeature, 1},
+	{V4_0_IV2, TransactionVersionFeature, 2},
+	{V4_1_IV0, ELRVersionFeature, 1},
+	{V4_2_IV0, ShareVersionFeature, 1},
+	{V4_2_IV1, StreamsVersionFeature, 1},
+	{V4_4_IV0, ShareVersionFeature, 2},
+}
+
+// ReleaseLevels gives the levels above 0 that a new cluster at v has of the
+// other features, by name.
+func (v MetadataVersion) ReleaseLevels() map[string]int16 {
+	levels := map[string]int16{}
+	for _, r := range releaseLevels {
+		if v >= r.from {
+			levels[r.name] = r.level
+		}
+	}
+	return levels
+}
+
+// LevelRecords are the first records of a cluster at v whose other features have
+// these levels: metadata.version, then the others above 0 by name.
+func (v MetadataVersion) LevelRecords(levels map[string]int16) []Record {
+	records := []Record{&FeatureLevelRecord{Name: MetadataVersionFeature, FeatureLevel: int16(v)}}
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if levels[name] > 0 {
+			records = append(records, &FeatureLevelRecord{Name: name, FeatureLevel: levels[name]})
+		}
+	}
+	return records
+}
+
 // SupportedFeatures gives the levels that the nodes of kbench know of each
 // feature that records finalize.
 func SupportedFeatures() map[string]VersionRange {

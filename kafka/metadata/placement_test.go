@@ -176,7 +176,18 @@ func TestMetadataVersion(t *testing.T) {
 	if err != nil || v != DefaultMetadataVersion || v.String() != "4.0-IV3" {
 		t.Errorf("%v, %v", v, err)
 	}
-	for _, bad := range []string{"", "3.0-IV1", "9.9-IV9"} {
+	for release, want := range map[string]MetadataVersion{"3.3": V3_3_IV3, "3.9": V3_9_IV0, "4.0": V4_0_IV3, "4.4": NewestMetadataVersion} {
+		if v, err := ParseMetadataVersion(release); err != nil || v != want {
+			t.Errorf("%s: %v, %v", release, v, err)
+		}
+		if v, ok := NewestOf(release + ".1-mine"); !ok || v != want {
+			t.Errorf("%s.1-mine: %v", release, v)
+		}
+	}
+	if v, ok := NewestOf("9.9.0"); ok {
+		t.Errorf("9.9.0 has %v", v)
+	}
+	for _, bad := range []string{"", "3.0-IV1", "3.0", "9.9-IV9", "9.9", "4.0-"} {
 		if _, err := ParseMetadataVersion(bad); err == nil {
 			t.Errorf("%q gives no error", bad)
 		}
