@@ -118,6 +118,24 @@ func writesInFlight(c spec.Cell) string {
 	return fmt.Sprintf("%d ZooKeeper requests%s, fenced by the controller epoch: %t", zk.MaxInFlight, of, zk.FencedWrites)
 }
 
+// metadataLevels says which metadata.version a cell's cluster begins with, and
+// whether it keeps eligible leader replicas.
+func metadataLevels(c spec.Cell) string {
+	if c.Target.InZooKeeper() {
+		return "not applicable"
+	}
+	v, elr, known := c.MetadataVersion()
+	switch {
+	case !known:
+		return "the newest of Apache Kafka " + c.Target.Kafka()
+	case elr:
+		return v.String() + " and the features that go with it, eligible leader replicas among them"
+	case c.Config.KRaft.MetadataVersion == 0 && c.Target.Kafka() == "":
+		return v.String() + " and no feature beside it: without eligible leader replicas"
+	}
+	return v.String() + " and the features that go with it: without eligible leader replicas"
+}
+
 var contrastRows = []contrastRow{
 	{"software of the controllers", func(c spec.Cell, _ string) string { return kafkaSoftware(c) }},
 	{"server.properties of the controllers", func(c spec.Cell, _ string) string { return kafkaSettings(c) }},
@@ -164,6 +182,7 @@ var contrastRows = []contrastRow{
 		words("no leadership remains and every active broker has fetched past it"),
 	)},
 	{"writes in flight", func(c spec.Cell, _ string) string { return writesInFlight(c) }},
+	{"metadata.version", func(c spec.Cell, _ string) string { return metadataLevels(c) }},
 	{"high watermark reaches idle brokers", unlessKafka(byTarget(
 		words("not applicable"),
 		func(c spec.Config) string {

@@ -53,7 +53,7 @@ func (s shape) real(m member) bool { return s.kafka != nil && (s.kafka.brokers |
 func (s shape) kafkaNode(m member) *provider.Kafka {
 	return &provider.Kafka{
 		Name: m.cfg.Name, Version: s.kafka.version, Properties: s.kafkaFile(m),
-		ClusterID: s.storageID(), Heap: s.kafka.heap, JVM: s.kafka.jvm,
+		ClusterID: s.storageID(), MetadataVersion: s.tuning.MetadataVersion, Heap: s.kafka.heap, JVM: s.kafka.jvm,
 	}
 }
 

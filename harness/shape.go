@@ -41,6 +41,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 			NoOpInterval:          pointer(cfg.KRaft.NoOpInterval),
 			NoHWPush:              !cfg.KRaft.HWPush,
 			NoPreVote:             !cfg.KRaft.PreVote,
+			MetadataVersion:       beginsAt(c),
 		},
 	}
 	s.colocated = s.controllers == spec.Colocated
@@ -50,6 +51,15 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 	}
 	s.kafka = kafkaShapeOf(c)
 	return s
+}
+
+// beginsAt is the metadata.version that the cell's spec names, "" where it leaves
+// it to the target.
+func beginsAt(c spec.Cell) string {
+	if v := c.Config.KRaft.MetadataVersion; v != 0 && !c.Target.InZooKeeper() {
+		return v.String()
+	}
+	return ""
 }
 
 func pointer(d time.Duration) *nodeconfig.Duration {

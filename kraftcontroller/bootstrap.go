@@ -7,13 +7,14 @@ import (
 )
 
 // bootstrap takes from the data directory what the cluster is to begin with, as
-// `kbench node format` or Kafka's own tool wrote it. A directory that no tool
-// formatted has nothing, and the machine's configuration counts.
+// `kbench node format` or Kafka's own tool wrote it; that counts in place of the
+// machine's configuration. A directory that no tool formatted has nothing.
 func (c *Controller) bootstrap() error {
 	values, err := c.client.Bootstrap()
-	if err != nil {
+	if err != nil || len(values) == 0 {
 		return err
 	}
+	c.cfg.Machine.Bootstrap = nil
 	for i, v := range values {
 		r, _, err := metadata.ReadRecord(v)
 		if err != nil {

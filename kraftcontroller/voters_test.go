@@ -11,6 +11,7 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raftclient"
 )
@@ -64,7 +65,8 @@ func TestVotersChangeUnderAnActiveController(t *testing.T) {
 }
 
 // A cluster begins with what its directories were formatted with, be it by
-// Kafka's own tool: the voters, the features and the users.
+// Kafka's own tool: the voters, the features and the users. What the configuration
+// says of a new cluster does not count then.
 func TestControllerStartsFromKafkasFormat(t *testing.T) {
 	for _, name := range []string{"static", "initial", "kafka-3.9.2-static"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,9 +100,12 @@ func formattedController(t *testing.T, golden string) *Controller {
 	if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Raft: raftclient.Config{
-		NodeID: 3001, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Voters: []raftclient.Voter{{ID: 3001, Host: "127.0.0.1", Port: 1}}, Dir: dir,
-	}})
+	c, err := New(Config{
+		Raft: raftclient.Config{
+			NodeID: 3001, ClusterID: "MkU3OEVBNTcwNTJENDM2Qg", Voters: []raftclient.Voter{{ID: 3001, Host: "127.0.0.1", Port: 1}}, Dir: dir,
+		},
+		Machine: machine.Config{MetadataVersion: metadata.V3_3_IV3, Bootstrap: metadata.V3_3_IV3.LevelRecords(nil)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (p *Provider) formatInside(ctx context.Context, image kafkaImage, k provide
 			err = fmt.Errorf("format the storage of %s in a container: %w", k.Name, err)
 		}
 	}()
-	n, err := p.create(ctx, image.runs(k.Name+"-format", kafkaPlace.FormatArgs(k.ClusterID), configFiles(kafkaPlace, k)))
+	n, err := p.create(ctx, image.runs(k.Name+"-format", kafkaPlace.FormatArgs(k), configFiles(kafkaPlace, k)))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // format prepares the node's storage by Kafka's own tool.
 func (c Config) format(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, c.Java, c.place().FormatArgs(c.ClusterID)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, c.Java, c.place().FormatArgs(c.Kafka)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("format the storage of %s: %w: %s", c.Name, err, tail(out))
 	}

@@ -3,6 +3,8 @@ package kafka
 import (
 	"path"
 	"slices"
+
+	"kbench/harness/provider"
 )
 
 // The classes that java runs. The argument of each is named beside it.
@@ -33,13 +35,17 @@ func (l Place) Args(heap string, jvm []string) []string {
 	return slices.Concat(Flags(heap), l.base(), jvm, []string{mainClass, l.properties()})
 }
 
-// FormatArgs are the arguments of java that format storage, as
+// FormatArgs are the arguments of java that format a node's storage, as
 // kafka-storage.sh does. It is a short life: the compiler that pays off late is
 // left out.
-func (l Place) FormatArgs(clusterID string) []string {
-	return slices.Concat([]string{"-XX:TieredStopAtLevel=1"}, l.base(), []string{
-		formatClass, "format", "-t", clusterID, "-c", l.properties(),
+func (l Place) FormatArgs(k provider.Kafka) []string {
+	args := slices.Concat([]string{"-XX:TieredStopAtLevel=1"}, l.base(), []string{
+		formatClass, "format", "-t", k.ClusterID, "-c", l.properties(),
 	})
+	if k.MetadataVersion != "" {
+		args = append(args, "--release-version", k.MetadataVersion)
+	}
+	return args
 }
 
 // base is what every program of Kafka needs of the JVM.

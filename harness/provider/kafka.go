@@ -13,7 +13,10 @@ type Kafka struct {
 	// ClusterID formats the storage before the first start, as KRaft needs it;
 	// empty formats nothing.
 	ClusterID string
-	Heap      string // of the JVM, such as 1g; both -Xms and -Xmx
+	// MetadataVersion is the metadata.version that storage is formatted at, such as
+	// 4.0-IV3; empty is Kafka's own choice, the newest of Version.
+	MetadataVersion string
+	Heap            string // of the JVM, such as 1g; both -Xms and -Xmx
 	// Record has the JVM record itself; the node is a Recorder.
 	Record bool
 	JVM    []string // more flags of the JVM, after those of Kafka's start script

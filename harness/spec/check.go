@@ -201,6 +201,7 @@ func (d *decoder) checkCell(v Variant, set []assigned) {
 	d.checkTimers(c, bad)
 	d.checkFaults(c, bad)
 	d.checkKafka(c, bad)
+	d.checkMetadataVersion(c, bad)
 	d.checkSecurity(c, v, bad)
 	d.checkLogDirs(c)
 }

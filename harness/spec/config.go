@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"kbench/kafka/ibp"
+	"kbench/kafka/metadata"
 )
 
 // Provider is where nodes run.
@@ -98,6 +99,9 @@ type KRaftTuning struct {
 	FetchTimeout       time.Duration
 	ElectionTimeout    time.Duration
 	ElectionBackoffMax time.Duration
+	// MetadataVersion is that of the new cluster, with the features of its release;
+	// 0 is what the target begins with by itself.
+	MetadataVersion metadata.MetadataVersion `json:",omitempty"`
 }
 
 // BrokerTuning is what can be tuned on the brokers of both targets. On zk the

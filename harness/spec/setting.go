@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kbench/kafka/ibp"
+	"kbench/kafka/metadata"
 )
 
 // kind is the type of a setting or workload parameter, as written in YAML.
@@ -77,6 +78,7 @@ var settings = []param[Config]{
 	on(kraftTargets, duration("kraft.fetchTimeout", 100*time.Millisecond, 10*time.Minute, "controller.quorum.fetch.timeout.ms", func(c *Config) any { return &c.KRaft.FetchTimeout })),
 	on(pullTargets, duration("kraft.electionTimeout", 50*time.Millisecond, 10*time.Minute, "controller.quorum.election.timeout.ms", func(c *Config) any { return &c.KRaft.ElectionTimeout })),
 	on(pullTargets, duration("kraft.electionBackoffMax", 0, 10*time.Minute, "controller.quorum.election.backoff.max.ms", func(c *Config) any { return &c.KRaft.ElectionBackoffMax })),
+	on(kraftTargets, text("kraft.metadataVersion", "metadata.version of the new cluster and the features that go with it, such as 4.0-IV3, or 4.0 for the newest of a release; left out, 4.0-IV3 alone, and of real Kafka the newest that it has", checkMetadataVersion, func(c *Config) any { return &c.KRaft.MetadataVersion })),
 
 	on(kraftTargets, duration("broker.sessionTimeout", 100*time.Millisecond, 10*time.Minute, "broker.session.timeout.ms; zk uses the ZooKeeper session", func(c *Config) any { return &c.Broker.SessionTimeout })),
 	on(kraftTargets, duration("broker.heartbeatInterval", 10*time.Millisecond, 5*time.Minute, "broker.heartbeat.interval.ms", func(c *Config) any { return &c.Broker.HeartbeatInterval })),
@@ -159,7 +161,12 @@ func (p param[T]) set(c *T, text string) error {
 		if err := p.check(text); err != nil {
 			return err
 		}
-		*p.field(c).(*string) = text
+		switch f := p.field(c).(type) {
+		case *metadata.MetadataVersion:
+			*f, _ = parseMetadataVersion(text) // it was checked
+		case *string:
+			*f = text
+		}
 	case kindCount, kindControllers:
 		return p.setCount(c, text)
 	}
@@ -275,6 +282,8 @@ func (p param[T]) get(c *T) string {
 		return string(*f)
 	case *Brokers:
 		return string(*f)
+	case *metadata.MetadataVersion:
+		return formatMetadataVersion(*f)
 	case *Security:
 		return f.String()
 	default:

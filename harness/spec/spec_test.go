@@ -166,6 +166,7 @@ func TestRoundTrip(t *testing.T) {
 		nightly,
 		string(DefaultYAML()),
 		"workloads: [{kind: create-topics}]\ncluster: {store: embedded}\n",
+		"workloads: [{kind: propagation}]\ntargets: [kraft]\nset: {kraft.metadataVersion: 4.1}\nvariants: [{name: newest, set: {kraft.metadataVersion: 4.4-IV2}}, {name: own, set: {kraft.metadataVersion: ''}}]\n",
 		"workloads: [{kind: propagation}]\ntargets: [kafka-zk, kafka-kraft@4.1.0]\nset: {kafka.properties: \"num.io.threads=4; it's=a: #b\", kafka.jvm: -XX:+UseZGC}\nsweep: {kafka.heap: [1g, 512m]}\n",
 		"name: \"it's: {a} #1\"\nworkloads: [{kind: propagation, rate: 20/m}]\ncluster: {controllers: colocated, ensemble: 1}\nset: {kraft: {append: {linger: 1ms}, preVote: false}, zk.maxInFlight: 1}\nsweep: {zk.fencedWrites: [true, false], brokers: [4, 5]}\n",
 	} {

@@ -179,6 +179,7 @@ type Tuning struct {
 	NoOpInterval          *Duration `json:"noOpInterval,omitempty"`          // metadata.max.idle.interval.ms, 500ms
 	SnapshotBytes         int64     `json:"snapshotBytes,omitempty"`         // metadata.log.max.record.bytes.between.snapshots, 20971520
 	NoHWPush              bool      `json:"noHwPush,omitempty"`              // true is Kafka before 4.1: parked fetches wait for the next record (KIP-1166)
+	MetadataVersion       string    `json:"metadataVersion,omitempty"`       // of a new cluster, with the features of its release, such as 4.0-IV3; a formatted directory says its own
 	RaftPush              bool      `json:"raftPush,omitempty"`              // voters agree by the textbook's Raft, in which the leader pushes
 	NoPreVote             bool      `json:"noPreVote,omitempty"`             // true is Kafka before 4.0 (KIP-996)
 

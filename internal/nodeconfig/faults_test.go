@@ -154,6 +154,8 @@ func TestFaults(t *testing.T) {
 		{joining, func(c *Config) { d := Duration(1); c.Tuning.NoOpInterval = &d }, "tuning.noOpInterval is 1ns: give a duration from 10ms to 596h31m23.647s, or 0s for none"},
 		{joining, func(c *Config) { c.Tuning.AutoLeaderRebalance, c.Tuning.LeaderImbalanceInterval = true, -1 }, "tuning.leaderImbalanceInterval is -1ns: give"},
 		{store, func(c *Config) { c.Metrics.Interval = ms(500) }, "metrics.interval is 500ms: give at least 1s"},
+		{joining, func(c *Config) { c.Tuning.MetadataVersion = "3.0-IV1" }, `tuning.metadataVersion: metadata.version "3.0-IV1" is not one of 3.3-IV3 to 4.4-IV2`},
+		{zkBrokers, func(c *Config) { c.Tuning.MetadataVersion = "4.0-IV3" }, `tuning.metadataVersion needs mode kraft, not "zk": leave it out`},
 
 		// Paths.
 		{store, func(c *Config) { c.Name = "" }, "name is empty: give"},

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"kbench/kafka"
+	"kbench/kafka/metadata"
 )
 
 // Load reads and checks the file. Its error names every fault.
@@ -118,6 +119,7 @@ func (c *Config) Check() error {
 	c.checkSecurity(fault)
 	c.checkRebalance(fault)
 	c.checkPush(fault)
+	c.checkMetadataVersion(fault)
 	return errors.Join(errs...)
 }
 
@@ -148,6 +150,16 @@ func (c *Config) checkPush(fault faults) {
 	known := l.SecurityProtocol() == kafka.SSL && l.ClientAuth == "required"
 	fault(secured && l.SecurityProtocol() != kafka.Plaintext && !known,
 		"tuning.raftPush with security.listeners.%s: its voters know each other by certificates and have no passwords; use protocol SSL and clientAuth required, or leave the listener out", ControllerListener)
+}
+
+func (c *Config) checkMetadataVersion(fault faults) {
+	v := c.Tuning.MetadataVersion
+	if v == "" {
+		return
+	}
+	fault(c.Mode != ModeKRaft, "tuning.metadataVersion needs mode kraft, not %q: leave it out", c.Mode)
+	_, err := metadata.ParseMetadataVersion(v)
+	fault(err != nil, "tuning.metadataVersion: %v", err)
 }
 
 func (c *Config) checkRebalance(fault faults) {

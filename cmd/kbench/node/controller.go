@@ -84,6 +84,7 @@ func voterOf(q nodeconfig.Quorum) (nodeconfig.Voter, bool) {
 
 func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config {
 	t, k := p.cfg.Timers, p.cfg.Tuning
+	version, first := beginning(k.MetadataVersion)
 	return kraftcontroller.Config{
 		Raft: raftclient.Config{
 			NodeID: self.ID, ClusterID: p.cfg.ClusterID, Voters: p.voters(),
@@ -102,10 +103,22 @@ func (p *process) controllerConfig(self nodeconfig.Voter) kraftcontroller.Config
 			ClusterID: p.cfg.ClusterID, SessionTimeout: t.BrokerSession.D(),
 			NoOpInterval: noOpInterval(k.NoOpInterval), TokenSecret: p.cfg.Security.TokenSecret,
 			LeaderBalanceInterval: leaderBalance(k),
+			MetadataVersion:       version, Bootstrap: first,
 		},
 		Authorizer:    p.secure.authorizer(),
 		SnapshotBytes: k.SnapshotBytes,
 	}
+}
+
+// beginning is what an empty log is given at a metadata.version: the levels that
+// its release finalizes. Without one it is the machine's default alone. The
+// configuration was checked.
+func beginning(name string) (metadata.MetadataVersion, []metadata.Record) {
+	if name == "" {
+		return 0, nil
+	}
+	v, _ := metadata.ParseMetadataVersion(name)
+	return v, v.LevelRecords(v.ReleaseLevels())
 }
 
 // orDefault resolves a setting for which zero is a value.
