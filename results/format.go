@@ -8,7 +8,7 @@ import (
 )
 
 // FormatValue writes a value with its unit and three digits: 1.23 ms, 2.050 s,
-// 12300/s. Seconds have one digit more: most of a recovery is its timer.
+// 12300/s, 25.3 MB. Seconds have one digit more: most of a recovery is its timer.
 func FormatValue(v float64, u Unit) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
@@ -21,6 +21,8 @@ func FormatValue(v float64, u Unit) string {
 			return strconv.FormatFloat(v, 'f', 0, 64)
 		}
 		return digits(v)
+	case Bytes:
+		return formatBytes(v)
 	}
 	if s := v / float64(time.Second); math.Abs(s) >= 0.9995 {
 		switch a := math.Abs(s); {
@@ -41,6 +43,19 @@ func FormatValue(v float64, u Unit) string {
 		}
 	}
 	return digits(v) + " ns"
+}
+
+// formatBytes writes 25.3 MB.
+func formatBytes(v float64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}} {
+		if math.Abs(v) >= 0.9995*unit.size {
+			return digits(v/unit.size) + " " + unit.name
+		}
+	}
+	return digits(v) + " B"
 }
 
 // digits writes three significant digits and, up to 15, never fewer than the

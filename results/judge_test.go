@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,6 +212,11 @@ func TestFormatValue(t *testing.T) {
 			t.Errorf("the number %v is %q, want %q", v, got, want)
 		}
 	}
+	for v, want := range map[float64]string{0: "0 B", 412.4: "412 B", 25.34e6: "25.3 MB", 999_600: "1.00 MB", 1.5e9: "1.50 GB"} {
+		if got := FormatValue(v, Bytes); got != want {
+			t.Errorf("%v bytes are %q, want %q", v, got, want)
+		}
+	}
 	if got := FormatValue(math.NaN(), Nanoseconds); got != "n/a" {
 		t.Error(got)
 	}
@@ -220,6 +226,16 @@ func TestParseThreshold(t *testing.T) {
 	th, err := ParseThreshold("zk partitions=10k, brokers=3: p99(propagation.last) <= 50ms")
 	if err != nil || th.Target != "zk" || th.Point["partitions"] != "10k" || th.Point["brokers"] != "3" || th.Metric != "propagation.last" || th.Stat != "p99" || th.Op != "<=" || th.Value != 5e7 {
 		t.Errorf("%+v, %v", th, err)
+	}
+	for text, want := range map[string]float64{"400B": 400, "25MB": 25e6, "1.5 GB": 1.5e9, "2KB": 2000} {
+		if th, err := ParseThreshold("kraft: memory.controller.heap.max <= " + text); err != nil || th.Value != want {
+			t.Errorf("%s: %+v, %v", text, th, err)
+		}
+	}
+	for _, bad := range []string{"400", "B", "MB", "-1B", "25Mb", "NaNB"} {
+		if _, err := ParseThreshold("memory.controller.median < " + bad); err == nil || !strings.Contains(err.Error(), "write it as 400B or 25MB") {
+			t.Errorf("%s: %v", bad, err)
+		}
 	}
 	if th, err := ParseThreshold("traffic.round-trips.median <= 2"); err != nil || th.Value != 2 {
 		t.Errorf("%+v, %v", th, err)

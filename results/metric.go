@@ -27,18 +27,19 @@ type Phase struct {
 // Unit is what values of a metric count.
 type Unit string
 
-// Durations are nanoseconds; rates are per second; a Number counts events,
-// messages or bytes.
+// Durations are nanoseconds; rates are per second; a Number counts events or
+// messages, and bytes of messages; Bytes are of memory and logs.
 const (
 	Nanoseconds Unit = "ns"
 	PerSecond   Unit = "1/s"
 	Number      Unit = "1"
+	Bytes       Unit = "B"
 )
 
 // Direction says which of two values of a metric is the better one.
 type Direction string
 
-// Durations and numbers are better where they are lower, rates where they are
+// Durations, numbers and sizes are better where they are lower, rates where they are
 // higher.
 const (
 	Lower  Direction = "lower"
@@ -231,6 +232,14 @@ var metrics = []Metric{
 		Name: "sustained", Workload: "max-rate", Unit: PerSecond, Better: Higher, Headline: "rate",
 		Doc:    "highest rate of changes that the cluster sustains, by bisection",
 		Phases: []Phase{{"rate", "changes per second"}},
+	},
+	{
+		Name: "memory.controller", Workload: "memory", Unit: Bytes, Better: Lower, Headline: "per-partition",
+		Doc: "live heap of the active controller's process, after a collection of its garbage",
+		Phases: []Phase{
+			{"heap", "all of it"},
+			{"per-partition", "the same by the partitions of the cluster"},
+		},
 	},
 	{
 		Name: "leader-seek", Workload: "leader-seek", Unit: Nanoseconds, Better: Lower, Headline: "found",

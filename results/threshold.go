@@ -28,7 +28,7 @@ type Threshold struct {
 	Metric string            // metric.phase, in full
 	Stat   Stat
 	Op     string  // <, <=, > or >=
-	Value  float64 // nanoseconds or per second, by the metric's unit; 0 where Slack is set
+	Value  float64 // nanoseconds, per second or bytes, by the metric's unit; 0 where Slack is set
 	Slack  *Slack  `json:",omitempty"` // of a threshold that is relative to a baseline
 }
 
@@ -161,6 +161,9 @@ func parseBound(text string, u Unit) (float64, error) {
 		}
 		return float64(d), nil
 	}
+	if u == Bytes {
+		return parseBytes(text)
+	}
 	if u == Number {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
@@ -174,6 +177,25 @@ func parseBound(text string, u Unit) (float64, error) {
 		return 0, fmt.Errorf("%q is not a rate; write it as 2000/s", text)
 	}
 	return v, nil
+}
+
+// parseBytes reads 400B or 25MB.
+func parseBytes(text string) (float64, error) {
+	number, size := strings.TrimSuffix(text, "B"), 1.0
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"G", 1e9}, {"M", 1e6}, {"K", 1e3}} {
+		if cut, ok := strings.CutSuffix(number, unit.name); ok {
+			number, size = cut, unit.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !strings.HasSuffix(text, "B") || err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return 0, fmt.Errorf("%q is no size; write it as 400B or 25MB", text)
+	}
+	return v * size, nil
 }
 
 // Holds reports whether a value of the threshold's statistic keeps it. One

@@ -1,10 +1,13 @@
 package workloads
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"kbench/internal/nodeconfig"
+	"kbench/kafka"
 )
 
 // Each batch workload measures the delay of its request and of the broker that
@@ -80,5 +83,33 @@ func TestAClusterOfOneBrokerRefusesMoves(t *testing.T) {
 				t.Errorf("%s does not refuse %+v", kind, s)
 			}
 		}
+	}
+}
+
+// The heap of the active controller is told in all and by the partitions that
+// brokers serve; one that lost its leadership to the collection does not count.
+func TestMemory(t *testing.T) {
+	cluster := newFakeCluster(t, nodeconfig.ModeKRaft, 3, 50)
+	cluster.heap = 20_000_000
+	weigh := func() Trial {
+		t.Helper()
+		rec, err := runWorkload(t, cluster, "memory", Params{})
+		if err != nil || len(rec.trials) != 1 {
+			t.Fatalf("%d trials, %v", len(rec.trials), err)
+		}
+		return rec.trials[0]
+	}
+	trial := weigh()
+	want := []Value{{MetricMemory, PhaseHeap, 20_000_000}, {MetricMemory, PhasePerPartition, 400_000}}
+	if n := countOf(trial, "partitions"); !slices.Equal(trial.Values, want) || n != 50 || !trial.Valid {
+		t.Errorf("%v, %d partitions; valid=%t: %s", trial.Values, n, trial.Valid, trial.Reason)
+	}
+	cluster.collected = func(c *fakeCluster) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.controller = append(c.controller, since[kafka.BrokerID]{1, 1002})
+	}
+	if trial := weigh(); trial.Valid || !strings.Contains(trial.Reason, "controller 1002 is active now") {
+		t.Errorf("valid=%t: %s", trial.Valid, trial.Reason)
 	}
 }

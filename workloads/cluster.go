@@ -105,6 +105,9 @@ type Cluster interface {
 	// metadata and every partition has a leader and a full ISR. It is the gate
 	// before and after each fault.
 	WaitHealthy(ctx context.Context) error
+	// LiveHeap has the process of the node collect its garbage, and gives the bytes
+	// that are live on its heap then.
+	LiveHeap(ctx context.Context, id kafka.BrokerID) (bytes int64, err error)
 	// Events gives what the nodes' traces hold so far, in any order; none where
 	// the nodes write no traces, as real Kafka does not.
 	Events(ctx context.Context) ([]trace.Event, error)

@@ -32,17 +32,19 @@ type fakeCluster struct {
 	mode  nodeconfig.Mode
 	delay map[kafka.BrokerID]time.Duration // how far behind each broker's view is
 
-	detect, elect, load, push time.Duration // of a controller's successor
-	fence                     time.Duration // until a lost broker's leaderships move
-	grant                     time.Duration // of a controlled shutdown; leaderships move then
-	exit                      time.Duration // of a stopped process
-	create                    time.Duration // until a creation is acknowledged and true
-	straggler                 time.Duration // the last partition moves so much later
-	admin                     time.Duration // until a change other than a creation is acknowledged and true
-	serial                    bool          // such changes are made one after the other
-	rejoin                    time.Duration // of a broker that runs again, until ISRs hold it
-	deaf                      bool          // faults do nothing
-	leaky                     bool          // packets pass through faults of the network
+	detect, elect, load, push time.Duration      // of a controller's successor
+	fence                     time.Duration      // until a lost broker's leaderships move
+	grant                     time.Duration      // of a controlled shutdown; leaderships move then
+	exit                      time.Duration      // of a stopped process
+	create                    time.Duration      // until a creation is acknowledged and true
+	straggler                 time.Duration      // the last partition moves so much later
+	admin                     time.Duration      // until a change other than a creation is acknowledged and true
+	serial                    bool               // such changes are made one after the other
+	rejoin                    time.Duration      // of a broker that runs again, until ISRs hold it
+	deaf                      bool               // faults do nothing
+	leaky                     bool               // packets pass through faults of the network
+	heap                      int64              // live in every process
+	collected                 func(*fakeCluster) // called when garbage was collected
 	quorum                    fakeQuorum
 
 	turn       sync.Mutex // of changes, where they are serial
@@ -656,4 +658,12 @@ func measured(t *testing.T, try func(*attempted)) {
 		t.Logf("too slow, again: %v", a.slow)
 	}
 	t.Error("too slow five times")
+}
+
+// LiveHeap implements Cluster.
+func (c *fakeCluster) LiveHeap(context.Context, kafka.BrokerID) (int64, error) {
+	if c.collected != nil {
+		c.collected(c)
+	}
+	return c.heap, nil
 }

@@ -34,6 +34,7 @@ const (
 	MetricTraffic            = "traffic"
 	MetricRemovedVoter       = "removed-voter"
 	MetricDisturbance        = "disturbance"
+	MetricMemory             = "memory.controller"
 
 	PhaseRate          = "rate"
 	PhaseGranted       = "granted"
@@ -84,6 +85,8 @@ const (
 	PhaseElections     = "elections"
 	PhaseEpochs        = "epochs"
 	PhaseCampaigns     = "campaigns"
+	PhaseHeap          = "heap"
+	PhasePerPartition  = "per-partition"
 )
 
 // PhaseBroker names the distribution of one broker's own propagation.

@@ -100,7 +100,7 @@ var registry = []Workload{
 	createTopics, deleteTopics, createPartitions,
 	controlledShutdown, brokerFailure, rollingRestart, controllerFailover, brokerJoin, quorumChange, reconcile, removedVoter,
 	propagation, maxRate, preferredElection, reassignment, isrChurn,
-	leaderSeek, dataInterference, mixed,
+	leaderSeek, dataInterference, mixed, heapSize,
 }
 
 // All lists the workloads in the order of documents.

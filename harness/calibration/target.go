@@ -180,6 +180,11 @@ func (t *Target) Severed(context.Context, kafka.BrokerID) (int64, error) {
 	return 0, errors.New("a target in one process has no links to cut")
 }
 
+// LiveHeap implements workloads.Cluster.
+func (t *Target) LiveHeap(context.Context, kafka.BrokerID) (int64, error) {
+	return 0, errors.New("a target in one process has no heap of its own")
+}
+
 // Events implements workloads.Cluster: the target traces itself.
 func (t *Target) Events(context.Context) ([]trace.Event, error) {
 	t.mu.Lock()

@@ -90,7 +90,7 @@ func (p *Process) Signal(ctx context.Context, s provider.Signal) (int64, error) 
 	sig, ok := map[provider.Signal]syscall.Signal{
 		provider.Term: syscall.SIGTERM, provider.Kill: syscall.SIGKILL,
 		provider.Pause: syscall.SIGSTOP, provider.Resume: syscall.SIGCONT,
-		provider.Reread: syscall.SIGUSR1,
+		provider.Reread: syscall.SIGUSR1, provider.Weigh: syscall.SIGUSR2,
 	}[s]
 	if !ok {
 		return 0, fmt.Errorf("signal %s: %q is not known", p.name, s)

@@ -75,7 +75,10 @@ type kafkaNode struct {
 	image  string
 }
 
-var _ provider.Described = (*kafkaNode)(nil)
+var (
+	_ provider.Described = (*kafkaNode)(nil)
+	_ provider.Heaped    = (*kafkaNode)(nil)
+)
 
 // Description implements provider.Described.
 func (n *kafkaNode) Description() string { return "image " + n.image }
@@ -124,19 +127,37 @@ func (n *kafkaNode) DumpRecording(ctx context.Context, file string) error {
 		return nil
 	}
 	const dump = "/data/recording.jfr"
-	code, said, err := n.tc.Exec(ctx, append([]string{"/opt/java/bin/jcmd"}, kafka.DumpArgs(1, dump)...), exec.Multiplexed())
-	if err != nil {
+	if _, err := n.jcmd(ctx, kafka.DumpArgs(1, dump)); err != nil {
 		return err
-	}
-	if code != 0 {
-		text, _ := io.ReadAll(io.LimitReader(said, 600)) // the code is the news
-		return fmt.Errorf("jcmd of the image ends with code %d: %s; where the image has none, make it of a JDK", code, bytes.TrimSpace(text))
 	}
 	r, err := n.CopyFrom(ctx, dump)
 	if err != nil {
 		return err
 	}
 	return keep(file, r)
+}
+
+// LiveHeap implements provider.Heaped, by the jcmd of the image.
+func (n *kafkaNode) LiveHeap(ctx context.Context) (int64, error) {
+	said, err := n.jcmd(ctx, kafka.HeapArgs(1))
+	if err != nil {
+		return 0, err
+	}
+	return kafka.LiveBytes(said)
+}
+
+// jcmd runs the program that speaks to the container's JVM, and gives what it
+// says.
+func (n *kafkaNode) jcmd(ctx context.Context, args []string) ([]byte, error) {
+	code, said, err := n.tc.Exec(ctx, append([]string{"/opt/java/bin/jcmd"}, args...), exec.Multiplexed())
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(said)
+	if code != 0 { // which is the news
+		return nil, fmt.Errorf("jcmd of the image ends with code %d: %s; where the image has none, make it of a JDK", code, bytes.TrimSpace(text[:min(len(text), 600)]))
+	}
+	return text, err
 }
 
 // keep writes what r has to a file and closes r.

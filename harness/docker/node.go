@@ -130,6 +130,8 @@ func (n *Node) Signal(ctx context.Context, s provider.Signal) (int64, error) {
 		now, err = n.freeze(ctx, false)
 	case provider.Reread:
 		err = n.deliver(ctx, syscall.SIGUSR1)
+	case provider.Weigh:
+		err = n.deliver(ctx, syscall.SIGUSR2)
 	default:
 		err = fmt.Errorf("%q is not known", s)
 	}

@@ -35,7 +35,10 @@ type Server struct {
 	cfg Config
 }
 
-var _ provider.Emptied = (*Server)(nil)
+var (
+	_ provider.Emptied = (*Server)(nil)
+	_ provider.Heaped  = (*Server)(nil)
+)
 
 // Start writes the node's files, formats its storage where that is asked for,
 // and starts it. It does not wait until it serves.

@@ -25,6 +25,14 @@ type Kafka struct {
 // Property is one line of server.properties.
 type Property struct{ Key, Value string }
 
+// Heaped is a node whose JVM tells what is live on its heap.
+type Heaped interface {
+	Node
+	// LiveHeap has the JVM collect its whole heap and gives the bytes of what is
+	// left.
+	LiveHeap(ctx context.Context) (bytes int64, err error)
+}
+
 // Recorder is a node whose JVM can record itself.
 type Recorder interface {
 	// DumpRecording writes what the running JVM has recorded of its life to a

@@ -20,6 +20,7 @@ const (
 	Pause  Signal = "pause"
 	Resume Signal = "resume"
 	Reread Signal = "reread" // SIGUSR1: the node reads the faults of its disk anew
+	Weigh  Signal = "weigh"  // SIGUSR2: the node collects its garbage and tells in its trace what is live
 )
 
 // ErrUnavailable is in the error of ZooKeeper and Kafka where this machine has

@@ -54,6 +54,9 @@ const (
 	// DiskHealed: an fsync passed after the faults were taken back; N is the
 	// number under which they were.
 	DiskHealed Kind = "disk.healed"
+	// HeapLive: a process collected its garbage, as it was told to, and N bytes are
+	// live on its heap.
+	HeapLive Kind = "heap.live"
 	// Dropped: the trace was full; N events were not written.
 	Dropped Kind = "trace.dropped"
 )

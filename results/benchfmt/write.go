@@ -134,6 +134,8 @@ func unitOf(u results.Unit) string {
 		return perSecond
 	case results.Number:
 		return "number/op"
+	case results.Bytes:
+		return "B/op"
 	}
 	return "ns/op"
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Bytes is the unit of memory and logs.
-const Bytes results.Unit = "B"
+const Bytes = results.Bytes
 
 // format writes a value with its unit.
 func format(v float64, u results.Unit) string {

@@ -271,6 +271,8 @@ func axisLabel(u results.Unit) chart.Label {
 		return chart.Rate
 	case results.Number:
 		return chart.Count
+	case results.Bytes:
+		return chart.Bytes
 	}
 	return chart.Duration
 }

@@ -127,7 +127,7 @@ func (rep *Report) say(c *Comparison) string {
 		big, small, ratio, lo, hi = c.Base, c.Side, 1/ratio, 1/hi, 1/lo
 	}
 	how := rep.how(c.Workload)
-	if c.Unit == results.Number {
+	if c.Unit == results.Number || c.Unit == results.Bytes {
 		return fmt.Sprintf("At %s, %s%s is %s times as much on %s as on %s (95 %% interval %s to %s).",
 			rep.pointName(c.Point), nounOf(c.Metric), how, factor(ratio), big, small, factor(lo), factor(hi))
 	}

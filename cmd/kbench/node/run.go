@@ -99,6 +99,7 @@ func (p *process) serve(stop context.Context, part part) error {
 	}
 	sampled := p.sample(ctx)
 	p.obeyDisk(ctx)
+	p.obeyWeigh(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- part.run(ctx) }()
 	p.log.Info("serving", "node", p.cfg.Name, "role", p.cfg.Role, "mode", p.cfg.Mode)

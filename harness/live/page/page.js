@@ -23,6 +23,7 @@ function clock(seconds) {
 
 function measure(value, unit) {
   if (value === null) return '-';
+  if (unit === 'B') return `${Number(value.toPrecision(4))} B`;
   if (unit !== 'ns') return `${Number(value.toPrecision(4))}/s`;
   if (value >= 1) return `${Number(value.toPrecision(4))} s`;
   if (value >= 1e-3) return `${Number((value * 1e3).toPrecision(3))} ms`;
