@@ -58,10 +58,20 @@ type Comparison struct {
 	Base    ComparedSide  `json:"base"`
 	Variant ComparedSide  `json:"variant"`
 	Matches []MatchedCell `json:"matches"` // the first ones decide where they measure Metric
-	Metric  string        `json:"metric"`  // the primary one, metric.phase
-	Margin  float64       `json:"margin"`  // within which the sides are the same: 0.05 is 5 %
-	Pairs   int           `json:"pairs"`   // counted pairs of each match; their repeats follow the warm-up's
-	Warmup  int           `json:"warmupPairs"`
+	Metric  string        `json:"metric"`  // the primary one, metric.phase; the first of several
+	// Metrics are the primary ones where there are several.
+	Metrics []string `json:"metrics,omitempty"`
+	Margin  float64  `json:"margin"` // within which the sides are the same: 0.05 is 5 %
+	Pairs   int      `json:"pairs"`  // counted pairs of each match; their repeats follow the warm-up's
+	Warmup  int      `json:"warmupPairs"`
+}
+
+// Primary are all primary metrics.
+func (c *Comparison) Primary() []string {
+	if len(c.Metrics) > 0 {
+		return c.Metrics
+	}
+	return []string{c.Metric}
 }
 
 // ComparedSide is one side of a comparison.

@@ -22,7 +22,8 @@ are the specs BASE and VARIANT, or one spec and a variant that it declares, or
 the two targets of one spec.
 
 The number of pairs is fixed beforehand and so is the primary metric, which
-alone decides; other metrics are shown with p-values corrected by Holm. A
+alone decides; other metrics are shown with p-values corrected by Holm. Of
+several primary metrics all decide: faster is what is faster in each of them. A
 cell-run counts as the median of its trials. The first pairs warm the machine
 up: they stay in the run folder and are not counted. A pair with an invalid
 cell is run again, both sides, a bounded number of times; a broken invariant is
@@ -69,7 +70,7 @@ func newAB() *cobra.Command {
 	fl.IntVar(&f.warmup, "warmup-pairs", 1, "pairs that are run first and not counted")
 	fl.IntVar(&f.retryPairs, "retries", 2, "times that a pair with an invalid cell is run again")
 	fl.StringVar(&f.variant, "variant", "", "compare the base of one spec with this variant of it")
-	fl.StringVar(&f.metric, "metric", "", "primary metric, such as propagation.last (default: the headline of the first workload)")
+	fl.StringVar(&f.metric, "metric", "", "primary metric, such as propagation.last or propagation.last.p99, or several between commas (default: the headline of the first workload)")
 	fl.StringVar(&f.margin, "margin", "5%", "within which the sides are the same")
 	fl.StringVar(&f.failIf, "fail-if", "", "slower: exit with 1 where the variant is slower")
 	fl.StringVar(&f.format, "format", "text", "form of the verdict: text, md or json")
@@ -170,8 +171,8 @@ func judgeAB(cmd *cobra.Command, f abFlags, dir string, o paired.Options, sig os
 	if err != nil {
 		return badInput(err)
 	}
-	if named := r.Manifest.Comparison.Metric; a.Metric != named {
-		a.Notes = append(a.Notes, "the primary metric was chosen after the measurement; named beforehand was "+named)
+	if named := r.Manifest.Comparison.Primary(); !slices.Equal(a.Metrics, named) {
+		a.Notes = append(a.Notes, "the primary metric was chosen after the measurement; named beforehand was "+strings.Join(named, ", "))
 	}
 	if err := printAB(cmd.OutOrStdout(), a, f.format); err != nil {
 		return fmt.Errorf("print the verdict: %w", err)

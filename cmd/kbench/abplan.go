@@ -16,6 +16,7 @@ import (
 	"kbench/harness/live"
 	"kbench/harness/spec"
 	"kbench/results"
+	"kbench/results/paired"
 	"kbench/results/stat"
 )
 
@@ -56,8 +57,12 @@ func (f abFlags) plan(cmd *cobra.Command, args []string, margin float64) (*abPla
 	c := &p.comparison
 	c.Base, c.Variant = describeSide(p.base), describeSide(p.variant)
 	c.Pairs, c.Warmup, c.Margin = f.pairs, f.warmup, margin
-	if c.Metric, err = p.primary(f.metric); err != nil {
+	metrics, err := p.primary(f.metric)
+	if err != nil {
 		return nil, err
+	}
+	if c.Metric = metrics[0]; len(metrics) > 1 {
+		c.Metrics = metrics
 	}
 	p.units, c.Matches, err = harness.Interleave(p.base, p.variant, f.pairs, f.warmup)
 	return p, err
@@ -193,27 +198,30 @@ func slugOf(name string) string {
 	return "variant"
 }
 
-// primary is the metric that decides, in full: named, or the headline of the
-// first workload. Both sides must measure it.
-func (p *abPlan) primary(name string) (string, error) {
-	if name == "" {
+// primary are the metrics that decide, in full: named, or the headline of the
+// first workload. Both sides must measure them.
+func (p *abPlan) primary(names string) ([]string, error) {
+	if names == "" {
 		for _, m := range results.Metrics() {
 			if m.Workload == p.base.Spec.Workloads[0].Kind {
-				name = m.Name
+				names = m.Name
 				break
 			}
 		}
 	}
-	m, phase, err := results.FindMetric(name)
+	metrics, err := paired.Primary(names)
 	if err != nil {
-		return "", fmt.Errorf("--metric: %w", err)
+		return nil, fmt.Errorf("--metric: %w", err)
 	}
-	for _, s := range []harness.Side{p.base, p.variant} {
-		if !slices.ContainsFunc(s.Spec.Workloads, func(w spec.Workload) bool { return w.Kind == m.Workload }) {
-			return "", fmt.Errorf("--metric %s: %s does not run %s, which measures it; name another metric or add the workload to both specs", m.Name+"."+phase, s.Name, m.Workload)
+	for _, name := range metrics {
+		kind := paired.WorkloadOf(name)
+		for _, s := range []harness.Side{p.base, p.variant} {
+			if !slices.ContainsFunc(s.Spec.Workloads, func(w spec.Workload) bool { return w.Kind == kind }) {
+				return nil, fmt.Errorf("--metric %s: %s does not run %s, which measures it; name another metric or add the workload to both specs", name, s.Name, kind)
+			}
 		}
 	}
-	return m.Name + "." + phase, nil
+	return metrics, nil
 }
 
 // estimate guesses how long all pairs take.
@@ -304,7 +312,11 @@ func (p *abPlan) dryRun(w io.Writer) error {
 	for _, s := range []harness.Side{p.base, p.variant} {
 		fmt.Fprintf(&b, "# %s, spec hash %s\n%s\n", s.Name, s.Spec.Hash(), s.Spec.YAML())
 	}
-	fmt.Fprintf(&b, "# primary metric %s, same within %v%%, provider %s, about %.0f min:\n", p.comparison.Metric, p.comparison.Margin*100, p.where.provider, max(p.estimate().Minutes(), 1))
+	plural := ""
+	if len(p.comparison.Metrics) > 1 {
+		plural = "s"
+	}
+	fmt.Fprintf(&b, "# primary metric%s %s, same within %v%%, provider %s, about %.0f min:\n", plural, strings.Join(p.comparison.Primary(), ", "), p.comparison.Margin*100, p.where.provider, max(p.estimate().Minutes(), 1))
 	for i, u := range p.units {
 		_, name := p.pairOf(i)
 		fmt.Fprintf(&b, "#   %s: %s, then %s\n", name, u[0].Cell.ID, u[1].Cell.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"kbench/results"
 	"kbench/results/stat"
@@ -36,7 +37,7 @@ const (
 
 // Options change what the folder says of its own comparison.
 type Options struct {
-	Metric string  // the primary metric, with or without its phase; empty: the folder's
+	Metric string  // the primary metrics, as Primary reads them; empty: the folder's
 	Margin float64 // 0: the folder's
 }
 
@@ -51,7 +52,8 @@ type Analysis struct {
 	Machine       string   `json:"machine"` // where both sides ran, in words
 	Base          string   `json:"base"`    // names of the sides
 	Variant       string   `json:"variant"` // it is the one that is faster or slower
-	Metric        string   `json:"metric"`  // primary, metric.phase
+	Metric        string   `json:"metric"`  // primary, metric.phase; the first of several
+	Metrics       []string `json:"metrics"` // all primary ones
 	Margin        float64  `json:"margin"`
 	Pairs         int      `json:"pairs"` // planned at each point
 	Warmup        int      `json:"warmupPairs"`
@@ -104,17 +106,17 @@ func Analyse(r *results.Run, o Options) (*Analysis, error) {
 	}
 	a := &Analysis{
 		Format: "kbench-ab", SchemaVersion: SchemaVersion, Run: r.Manifest.ID, Machine: machine(r.Manifest),
-		Base: c.Base.Name, Variant: c.Variant.Name, Metric: cmp.Or(o.Metric, c.Metric), Margin: cmp.Or(o.Margin, c.Margin),
+		Base: c.Base.Name, Variant: c.Variant.Name, Margin: cmp.Or(o.Margin, c.Margin),
 		Pairs: c.Pairs, Warmup: c.Warmup,
 	}
 	if a.Pairs < 1 || a.Pairs > maxPairs || a.Warmup < 0 || a.Warmup > maxPairs {
 		return nil, fmt.Errorf("%s says that it holds %d pairs and %d to warm up; the manifest is damaged", a.Run, a.Pairs, a.Warmup)
 	}
-	m, phase, err := results.FindMetric(a.Metric)
-	if err != nil {
+	var err error
+	if a.Metrics, err = Primary(cmp.Or(o.Metric, strings.Join(c.Primary(), ","))); err != nil {
 		return nil, fmt.Errorf("primary metric: %w", err)
 	}
-	a.Metric = m.Name + "." + phase
+	a.Metric = a.Metrics[0]
 	if !(a.Margin > 0 && a.Margin < 1) {
 		return nil, fmt.Errorf("the margin is %v; it must be over 0 and under 1", a.Margin)
 	}
@@ -123,21 +125,24 @@ func Analyse(r *results.Run, o Options) (*Analysis, error) {
 		return nil, err
 	}
 	for _, match := range c.Matches {
-		if err := a.match(r, figs, match, m.Workload); err != nil {
+		if err := a.match(r, figs, match); err != nil {
 			return nil, err
 		}
 	}
-	if len(a.Points) == 0 && r.Manifest.Verdict == results.Valid {
-		return nil, fmt.Errorf("%s was not measured by any pair of %s; it has %s", a.Metric, a.Run, a.measured())
+	for _, name := range a.Metrics {
+		if r.Manifest.Verdict == results.Valid && !slices.ContainsFunc(a.Points, func(p Result) bool { return p.Metric == name }) {
+			return nil, fmt.Errorf("%s was not measured by any pair of %s; it has %s", name, a.Run, a.measured())
+		}
 	}
-	a.correct(a.Points)
+	a.inOrder()
+	a.correctPrimary()
 	a.correct(a.Secondary)
 	a.judge(r)
 	return a, nil
 }
 
 // match compares the two cells of one point.
-func (a *Analysis) match(r *results.Run, figs []results.Figure, match results.MatchedCell, own string) error {
+func (a *Analysis) match(r *results.Run, figs []results.Figure, match results.MatchedCell) error {
 	base, ok1 := cellOf(r, match.Base)
 	variant, ok2 := cellOf(r, match.Variant)
 	if !ok1 || !ok2 {
@@ -159,7 +164,7 @@ func (a *Analysis) match(r *results.Run, figs []results.Figure, match results.Ma
 			}
 		}
 		res.compare()
-		if s.name() == a.Metric && s.workload == own {
+		if a.isPrimary(s) {
 			a.Points = append(a.Points, res)
 		} else {
 			a.Secondary = append(a.Secondary, res)
@@ -239,7 +244,7 @@ func pointer(v float64) *float64 { return &v }
 // measured lists what could have been the primary metric.
 func (a *Analysis) measured() string {
 	var names []string
-	for _, r := range a.Secondary {
+	for _, r := range slices.Concat(a.Points, a.Secondary) {
 		if !slices.Contains(names, r.Metric) {
 			names = append(names, r.Metric)
 		}

@@ -18,7 +18,10 @@
 //
 // One metric is primary and named beforehand; it alone decides. At several
 // points of a sweep its p-values are corrected by Holm; all other metrics are
-// a second family of their own, corrected likewise. The number of pairs is
+// a second family of their own, corrected likewise. Several may be primary: then
+// the variant is faster only where each of them is, at each point, and for such a
+// verdict no p-value needs a correction (intersection-union test): it is not told
+// wrongly more often than any one of them. The number of pairs is
 // fixed before the first one runs: a comparison with fewer is no verdict,
 // since stopping at will is choosing the result.
 //

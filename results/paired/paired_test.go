@@ -371,3 +371,64 @@ func TestPower(t *testing.T) {
 		t.Errorf("nothing: found in %d of %d", found, 2*rounds)
 	}
 }
+
+// Of several primary metrics each must show it, at each point, and none is
+// corrected for the others: six pairs decide however many there are.
+func TestSeveralPrimaryMetrics(t *testing.T) {
+	all := []string{"controlled-shutdown.moved", "creation.rate", "propagation.last.p99"}
+	for name, c := range map[string]struct {
+		pairs, trials int
+		names         []string
+		rate          func(repeat int) float64 // by how much the rate of creation differs
+		want          Verdict
+		says          string
+	}{
+		"all faster": {6, 320, all, func(int) float64 { return 2 }, Faster, "propagation.last.p99 at 10k: b is 50 % faster"},
+		"one slower": {6, 1, all[:2], func(int) float64 { return 0.5 }, Mixed, "creation.rate at 1k: b is 49 % slower"},
+		"one open":   {6, 1, all[:2], func(repeat int) float64 { return 1 + float64(repeat%2)/2 }, Inconclusive, "creation.rate at 1k: inconclusive"},
+		"too few":    {5, 1, all[:2], func(int) float64 { return 2 }, Inconclusive, "n = 5 pairs are too few for an interval"},
+	} {
+		run, err := simulated.New(trial{
+			pairs: c.pairs, trials: c.trials, sigma: 0.02, partitions: []int{1000, 10_000},
+			metrics: []string{"controlled-shutdown.moved", "controlled-shutdown.exit", "creation.rate", "propagation.last"},
+			change: func(p simulated.Point) float64 {
+				if p.Metric == "creation.rate" {
+					return c.rate(p.Repeat)
+				}
+				return 0.5
+			},
+			edit: func(m *results.Manifest) { m.Comparison.Metrics = c.names },
+		}.truth())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := Analyse(run, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := strings.Join(a.Headline(), "\n")
+		if a.Verdict != c.want || len(a.Points) != 2*len(c.names) || !strings.Contains(head, c.says) || !strings.Contains(head, "primary metrics "+strings.Join(c.names, ", ")) {
+			t.Errorf("%s: %s, %d points:\n%s", name, a.Verdict, len(a.Points), head)
+		}
+		for i, p := range a.Points {
+			if p.Metric != c.names[i/2] || *p.Adjusted != *p.P {
+				t.Errorf("%s: point %d is of %s, p %v, corrected %v", name, i, p.Metric, *p.P, *p.Adjusted)
+			}
+		}
+		if i := slices.IndexFunc(a.Secondary, func(r Result) bool { return slices.Contains(c.names, r.Metric) }); i >= 0 {
+			t.Errorf("%s: %s decides and is listed among others", name, a.Secondary[i].Metric)
+		}
+	}
+}
+
+func TestPrimary(t *testing.T) {
+	got, err := Primary("creation, propagation.last.p99,recovery.broker.rest")
+	if want := []string{"creation.rate", "propagation.last.p99", "recovery.broker.rest"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "creation,", "creation,creation.rate", "propagation.p99.last"} {
+		if got, err := Primary(bad); err == nil {
+			t.Errorf("%q is read as %v", bad, got)
+		}
+	}
+}

@@ -75,14 +75,14 @@ func number(p float64) string {
 
 // Headline is the verdict, and why there is none, a line each.
 func (a *Analysis) Headline() []string {
-	out := []string{fmt.Sprintf("%s: %s against %s, primary metric %s", strings.ToUpper(string(a.Verdict)), a.Variant, a.Base, a.Metric)}
+	out := []string{fmt.Sprintf("%s: %s against %s, %s", strings.ToUpper(string(a.Verdict)), a.Variant, a.Base, a.primaryNames())}
 	for i := range a.Points {
 		p := &a.Points[i]
 		text := p.Sentence(a.Base, a.Variant, a.Margin)
 		if len(a.Reasons) > 0 {
 			text = "no verdict; so far " + text
 		}
-		out = append(out, p.Point+": "+text)
+		out = append(out, a.at(p)+": "+text)
 	}
 	for _, reason := range a.Reasons {
 		out = append(out, "reason: "+reason)
@@ -95,7 +95,11 @@ func (a *Analysis) Headline() []string {
 
 // method says how the numbers were made.
 func (a *Analysis) method() string {
-	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; p of the primary metric by Holm over its points, of the others over them all", countOf(a.Pairs), a.Warmup) + a.tooFewForOthers()
+	p := "p of the primary metric by Holm over its points, of the others over them all"
+	if len(a.Metrics) > 1 {
+		p = "p of each primary metric at each point as it is, since the verdict takes all of them at once, of the others by Holm over them all"
+	}
+	return fmt.Sprintf("%s, interleaved A B B A, %d to warm up; a cell-run counts as the median of its trials; signed-rank test with its interval; %s", countOf(a.Pairs), a.Warmup, p) + a.tooFewForOthers()
 }
 
 // tooFewForOthers says why no secondary metric can be significant, whatever it

@@ -85,11 +85,19 @@ func (a *Analysis) judge(r *results.Run) {
 	missing := func(res Result) bool { return res.N < a.Pairs }
 	for _, res := range a.Points {
 		if missing(res) {
-			a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d pairs are whole at %s: the number of pairs was fixed beforehand, and fewer are no verdict", res.N, a.Pairs, res.Point))
+			a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d pairs are whole at %s: the number of pairs was fixed beforehand, and fewer are no verdict", res.N, a.Pairs, a.at(&res)))
 		}
 	}
-	if n := len(m.Comparison.Matches); n > len(a.Points) {
-		a.Reasons = append(a.Reasons, fmt.Sprintf("%s was measured at %d of %d points", a.Metric, len(a.Points), n))
+	for _, name := range a.Metrics {
+		of := 0
+		for _, p := range a.Points {
+			if p.Metric == name {
+				of++
+			}
+		}
+		if n := len(m.Comparison.Matches); n > of {
+			a.Reasons = append(a.Reasons, fmt.Sprintf("%s was measured at %d of %d points", name, of, n))
+		}
 	}
 	if why := TooFew(a.Pairs); why != "" {
 		a.Notes = append(a.Notes, why)
