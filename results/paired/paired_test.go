@@ -421,6 +421,16 @@ func TestSeveralPrimaryMetrics(t *testing.T) {
 	}
 }
 
+// Of memory there is less or more; nothing is faster.
+func TestWordsOfMemory(t *testing.T) {
+	for change, want := range map[float64]string{0.5: "b is 50 % less (95 %: ", 2: "b is 100 % more (95 %: "} {
+		a := trial{pairs: 6, change: by(change), metrics: []string{"memory.controller.per-partition"}}.analyse(t)
+		if got := a.Points[0].Sentence(a.Base, a.Variant, a.Margin); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", change, got)
+		}
+	}
+}
+
 func TestPrimary(t *testing.T) {
 	got, err := Primary("creation, propagation.last.p99,recovery.broker.rest")
 	if want := []string{"creation.rate", "propagation.last.p99", "recovery.broker.rest"}; err != nil || !slices.Equal(got, want) {

@@ -29,7 +29,7 @@ func (r *Result) Sentence(base, variant string, margin float64) string {
 		return fmt.Sprintf("%s is the same as %s within %s (%s, 95 %%: %s to %s), %s", variant, base, percent(margin), r.by(*r.Ratio), r.by(*r.Lo), r.by(*r.Hi), pairs)
 	case Faster, Slower:
 		lo, hi := math.Abs(*r.Lo-1), math.Abs(*r.Hi-1)
-		return fmt.Sprintf("%s is %s %s (95 %%: %s to %s), %s, %s", variant, percent(math.Abs(*r.Ratio-1)), r.Verdict, bare(min(lo, hi)), percent(max(lo, hi)), p, pairs)
+		return fmt.Sprintf("%s is %s %s (95 %%: %s to %s), %s, %s", variant, percent(math.Abs(*r.Ratio-1)), r.word(r.Verdict), bare(min(lo, hi)), percent(max(lo, hi)), p, pairs)
 	default:
 		return fmt.Sprintf("inconclusive: %s is between %s and %s (95 %%), %s, %s; about %d pairs would tell %s apart at this spread", variant, r.by(*r.Lo), r.by(*r.Hi), p, pairs, r.Needed, percent(margin))
 	}
@@ -45,14 +45,25 @@ func countOf(n int) string {
 
 // by says a ratio as faster or slower.
 func (r *Result) by(ratio float64) string {
-	word := "faster"
+	verdict := Faster
 	switch {
 	case ratio == 1:
 		return "0 % apart"
 	case (ratio > 1) == (r.better == results.Lower):
-		word = "slower"
+		verdict = Slower
 	}
-	return percent(math.Abs(ratio-1)) + " " + word
+	return percent(math.Abs(ratio-1)) + " " + r.word(verdict)
+}
+
+// word is faster or slower for what is measured: of memory there is less or more.
+func (r *Result) word(v Verdict) string {
+	switch {
+	case r.Unit != results.Bytes:
+		return string(v)
+	case v == Faster:
+		return "less"
+	}
+	return "more"
 }
 
 // percent writes a share with two digits: 0.8 %, 12 %.
