@@ -46,7 +46,7 @@ type abFlags struct {
 }
 
 func newAB() *cobra.Command {
-	var f abFlags
+	f := abFlags{runFlags: runFlags{own: "retries"}} // of pairs, not of cells
 	cmd := &cobra.Command{
 		Use:   "ab BASE VARIANT | ab SPEC [--variant NAME] | ab RUN",
 		Short: "Compare two sides in interleaved pairs",

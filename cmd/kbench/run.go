@@ -37,6 +37,7 @@ type runFlags struct {
 	targets, partitions, workloads string
 	provider, store, timeouts      string
 	trials, repeats, retries, seed string
+	own                            string // a flag that the command has for itself, not for the spec
 	set                            []string
 	dataDir, out                   string
 	resume, bootstrap              string
@@ -112,7 +113,7 @@ func (f runFlags) overrides(given func(flag string) bool) ([]spec.Override, erro
 		{"retries", "retries", f.retries, false},
 		{"seed", "seed", f.seed, false},
 	} {
-		if !given(o.flag) {
+		if o.flag == f.own || !given(o.flag) {
 			continue
 		}
 		out = append(out, spec.Override{Origin: "--" + o.flag, Path: o.path, Value: o.value, List: o.list})
