@@ -29,6 +29,7 @@ workloads:
   - {kind: rolling-restart, probe: {rate: 50/s}}
   - {kind: create-partitions, partitions: 100}
   - {kind: delete-topics, partitions: 100}
+  - {kind: memory, trials: 1}
 `
 
 // elsewhere says which test runs the other kinds on real nodes.
@@ -46,7 +47,7 @@ var elsewhere = map[string]string{
 // controllers, and gives a figure of its own.
 func TestEveryWorkload(t *testing.T) {
 	if testing.Short() {
-		t.Skip("runs twelve workloads, half a minute for each target")
+		t.Skip("runs thirteen workloads, half a minute for each target")
 	}
 	for _, target := range []spec.Target{spec.ZK, spec.KRaft} {
 		t.Run(string(target), func(t *testing.T) {
