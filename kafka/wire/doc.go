@@ -9,8 +9,9 @@
 //
 // A Server reads each connection on one goroutine and answers on another, one
 // request at a time and in order, as Kafka does; handlers run on the second
-// and may block. A Conn reads on one goroutine of its own; Request runs on its
-// caller's.
+// and may block. Brokers bound the handlers of all their listeners by a
+// RequestChannel, as Kafka's brokers do. A Conn reads on one goroutine of its
+// own; Request runs on its caller's.
 //
 //	srv, err := wire.NewServer(wire.ServerConfig{Listener: "PLAINTEXT", APIs: []wire.API{{
 //		Key: 3, MinVersion: 0, MaxVersion: 12,

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -47,8 +48,9 @@ type Request struct {
 // nil response without an error sends nothing (Produce with acks=0); an error
 // is logged and closes the connection, so protocol failures belong into the
 // response as error codes. A Handler runs on its connection's goroutine and
-// may block: the requests behind it wait, as in Kafka. ctx ends when the
-// client leaves or the server closes; a handler must return soon after.
+// may block: the requests behind it wait, as in Kafka; see Park for those of
+// other connections. ctx ends when the client leaves or the server closes; a
+// handler must return soon after.
 type Handler func(ctx context.Context, r *Request) (kmsg.Response, error)
 
 // API is one request kind a server answers, at versions MinVersion to
@@ -77,6 +79,14 @@ type ServerConfig struct {
 	TLS *tls.Config
 	// SASL makes clients authenticate first; nil asks nothing of them.
 	SASL *SASL
+	// Requests bounds how many requests are handled at a time, and makes the
+	// others wait their turn, over all servers that share it; nil: each connection
+	// has a handler of its own.
+	Requests *RequestChannel
+	// NetworkThreads is over how many threads the connections are spread where
+	// there are Requests: one that waits for room in the queue stops those of all its
+	// connections.
+	NetworkThreads int
 }
 
 // Server serves the APIs of its configuration on any number of listeners.
@@ -89,6 +99,9 @@ type Server struct {
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
 
+	threads []networkThread
+	accepts atomic.Uint32 // connections so far, which the threads get in turn
+
 	mu        sync.Mutex
 	closed    bool
 	listeners map[net.Listener]struct{}
@@ -99,12 +112,13 @@ type Server struct {
 // NewServer checks the configuration and makes a server that listens nowhere
 // yet.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	if cfg.MaxConnections < 0 || cfg.MaxRequestBytes < 0 || cfg.IdleTimeout < 0 {
-		return nil, fmt.Errorf("wire server %s: MaxConnections, MaxRequestBytes and IdleTimeout must not be negative", cfg.Listener)
+	if cfg.MaxConnections < 0 || cfg.MaxRequestBytes < 0 || cfg.IdleTimeout < 0 || cfg.NetworkThreads < 0 {
+		return nil, fmt.Errorf("wire server %s: MaxConnections, MaxRequestBytes, IdleTimeout and NetworkThreads must not be negative", cfg.Listener)
 	}
 	cfg.MaxConnections = orDefault(cfg.MaxConnections, DefaultMaxConnections)
 	cfg.MaxRequestBytes = orDefault(cfg.MaxRequestBytes, DefaultMaxRequestBytes)
 	cfg.IdleTimeout = orDefault(cfg.IdleTimeout, DefaultIdleTimeout)
+	cfg.NetworkThreads = orDefault(cfg.NetworkThreads, DefaultNetworkThreads)
 	apis, versions, err := indexAPIs(cfg.APIs)
 	if err == nil && cfg.SASL != nil {
 		err = cfg.SASL.check()
@@ -120,9 +134,15 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: log.With("listener", cfg.Listener), apis: apis, versions: versions,
 		listeners: map[net.Listener]struct{}{}, conns: map[*serverConn]struct{}{},
+		threads: make([]networkThread, cfg.NetworkThreads),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// nextThread gives the threads to connections in turn.
+func (s *Server) nextThread() *networkThread {
+	return &s.threads[int(s.accepts.Add(1))%len(s.threads)]
 }
 
 func orDefault[T int | time.Duration](v, d T) T {

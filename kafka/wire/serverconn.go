@@ -36,6 +36,12 @@ type serverConn struct {
 	principal string
 	byToken   bool // the client showed a delegation token
 	auth      authentication
+
+	// Of a server with a RequestChannel.
+	thread  *networkThread
+	request queued // the one that run answers
+	handled bool   // a handler has it; of the goroutine of run
+	handler context.Context
 }
 
 func newServerConn(s *Server, nc net.Conn) *serverConn {
@@ -43,10 +49,16 @@ func newServerConn(s *Server, nc net.Conn) *serverConn {
 	if s.cfg.TLS != nil {
 		nc = tls.Server(nc, s.cfg.TLS)
 	}
-	return &serverConn{
+	c := &serverConn{
 		srv: s, nc: nc, queue: make(chan []byte, maxQueuedRequests),
 		ctx: ctx, cancel: cancel, principal: access.Anonymous, auth: authentication{sasl: s.cfg.SASL},
+		handler: ctx,
 	}
+	if s.cfg.Requests != nil {
+		c.thread, c.request.moved = s.nextThread(), make(chan struct{}, 2)
+		c.handler = context.WithValue(ctx, parkKey{}, c)
+	}
+	return c
 }
 
 // stopReading makes readLoop end; what is queued is still answered.
@@ -209,6 +221,8 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 		return out, err
 	}
 	if h.key == keyAPIVersions {
+		c.awaitHandler()
+		defer c.freeHandler()
 		return c.srv.answerAPIVersions(out, h, rest)
 	}
 	if c.auth.done && c.auth.over() && !c.auth.serves(h.key) {
@@ -231,12 +245,14 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	if err != nil {
 		return out, fmt.Errorf("request key %d version %d from client %q: %w", h.key, h.version, h.clientID, err)
 	}
+	c.awaitHandler()
+	defer c.freeHandler()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("handler of key %d version %d panicked: %v\n%s", h.key, h.version, r, debug.Stack())
 		}
 	}()
-	resp, err := api.Handle(c.ctx, &Request{
+	resp, err := api.Handle(c.handler, &Request{
 		Key: h.key, Version: h.version, CorrelationID: h.correlationID, ClientID: h.clientID,
 		Remote: c.nc.RemoteAddr(), Listener: c.srv.cfg.Listener, Principal: c.principal, ByToken: c.byToken, Body: body,
 	})
@@ -285,6 +301,9 @@ func (c *serverConn) authenticate(out []byte, h requestHeader, rest []byte) ([]b
 func (c *serverConn) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
+	}
+	if c.thread != nil {
+		c.thread.pass()
 	}
 	_ = c.nc.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only where the write will too
 	if _, err := c.nc.Write(b); err != nil && !isDisconnect(err) {
