@@ -135,6 +135,7 @@ func (b *Broker) awaitAcks(ctx context.Context, wait *replica.Acks, timeout time
 		return
 	default:
 	}
+	wire.Park(ctx)
 	t := time.NewTimer(min(max(timeout, 0), maxProduceWait))
 	defer t.Stop()
 	select {

@@ -35,6 +35,7 @@ func (b *Broker) fetchAsLeader(ctx context.Context, follower kafka.BrokerID, epo
 	resp := req.ResponseKind().(*kmsg.FetchResponse)
 	f := b.replicas.Fetch(b.now(), follower, epoch, req)
 	if wait > 0 && !f.Ready() {
+		wire.Park(ctx)
 		t := time.NewTimer(wait)
 		select {
 		case <-f.Wake():
@@ -65,6 +66,7 @@ func (b *Broker) fetchForConsumer(ctx context.Context, r *wire.Request, wait tim
 		if something || last {
 			break
 		}
+		wire.Park(ctx)
 		select {
 		case <-watch.Ready:
 		case <-t.C:

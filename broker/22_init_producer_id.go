@@ -50,7 +50,10 @@ type producerIDs struct {
 func (p *producerIDs) init(b *Broker) { p.b, p.ch = b, b.newChannel("producer-ids") }
 
 func (p *producerIDs) next(ctx context.Context) (int64, error) {
-	p.mu.Lock()
+	if !p.mu.TryLock() {
+		wire.Park(ctx)
+		p.mu.Lock()
+	}
 	defer p.mu.Unlock()
 	if p.at >= p.length {
 		if err := p.allocate(ctx); err != nil {
@@ -69,6 +72,7 @@ func (p *producerIDs) allocate(ctx context.Context) error {
 		}
 		return err
 	}
+	wire.Park(ctx) // Kafka's brokers ask for blocks on a thread of their own
 	kresp, err := p.ch.request(ctx, func(wire.Versions) (kmsg.Request, error) {
 		req := kmsg.NewPtrAllocateProducerIDsRequest()
 		req.BrokerID, req.BrokerEpoch = int32(p.b.cfg.ID), int64(p.b.plane.epoch())

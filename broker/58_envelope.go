@@ -25,6 +25,7 @@ const (
 // the request timeout is over, as Kafka's ForwardingManager does; a request
 // that was under way when its connection broke may so be executed twice.
 func (p *kraftPlane) handleForwarded(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
+	wire.Park(ctx)
 	ctx, cancel := context.WithTimeout(ctx, p.b.cfg.RequestTimeout)
 	defer cancel()
 	var ch *channel

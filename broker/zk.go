@@ -359,6 +359,7 @@ func (p *zkPlane) awaitRegistration(ctx context.Context) error {
 		return nil
 	default:
 	}
+	wire.Park(ctx)
 	ctx, cancel := context.WithTimeout(ctx, p.b.cfg.RequestTimeout)
 	defer cancel()
 	select {

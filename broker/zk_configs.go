@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kbench/kafka/metadata"
+	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
 )
 
@@ -80,6 +81,7 @@ func (p *zkPlane) topicConfig(ctx context.Context, topic string) map[string]stri
 	if ok {
 		return cached
 	}
+	wire.Park(ctx) // Kafka's brokers hold it already
 	ctx, cancel := context.WithTimeout(ctx, configReadTimeout)
 	defer cancel()
 	v, err := p.configs(ctx, metadata.ConfigResource{Type: metadata.TopicConfig, Name: topic})

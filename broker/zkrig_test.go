@@ -88,7 +88,12 @@ func startProcess(t testing.TB, id kafka.BrokerID, port uint16, plane Plane, tun
 	if p.Broker, err = New(cfg, plane); err != nil {
 		t.Fatal(err)
 	}
-	if p.srv, err = wire.NewServer(wire.ServerConfig{APIs: p.APIs(), Listener: "PLAINTEXT", Logger: testLog()}); err != nil {
+	// One handler: a request that keeps it while it waits holds up the broker.
+	requests, err := wire.NewRequestChannel(1, wire.DefaultQueuedRequests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.srv, err = wire.NewServer(wire.ServerConfig{APIs: p.APIs(), Listener: "PLAINTEXT", Logger: testLog(), Requests: requests}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -178,6 +183,7 @@ type zkRig struct {
 	// onShutdown answers ControlledShutdown; nil grants.
 	onShutdown func(id int32, epoch int64) *kmsg.ControlledShutdownResponse
 	onAlter    func() kafka.ErrorCode
+	onAllocate func(ctx context.Context) // before a block is given; nil: at once
 	protocol   ibp.Version
 }
 
@@ -388,7 +394,10 @@ func (r *zkRig) controlledShutdown(_ context.Context, q *wire.Request) (kmsg.Res
 	return kmsg.NewPtrControlledShutdownResponse(), nil
 }
 
-func (r *zkRig) allocateProducerIDs(context.Context, *wire.Request) (kmsg.Response, error) {
+func (r *zkRig) allocateProducerIDs(ctx context.Context, _ *wire.Request) (kmsg.Response, error) {
+	if r.onAllocate != nil {
+		r.onAllocate(ctx)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	resp := kmsg.NewPtrAllocateProducerIDsResponse()

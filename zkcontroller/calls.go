@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"kbench/kafka/wire"
 	"kbench/zkcontroller/machine"
 )
 
@@ -70,8 +71,8 @@ func (c *calls) shut() {
 // maxCallTime bounds a call whose request names no time-out.
 const maxCallTime = 10 * time.Minute
 
-// call queues what make gives for a call id and waits for the final reply, at
-// most for timeout; then it gives the last interim one. Without any, and where
+// call queues what make gives for a call id and waits for the final reply, without
+// a request handler and at most for timeout; then it gives the last interim one. Without any, and where
 // this is not the active controller, it gives the refusal that belongs to the
 // event.
 func (c *Controller) call(ctx context.Context, timeout time.Duration, build func(id machine.CallID) machine.Input) any {
@@ -87,6 +88,7 @@ func (c *Controller) call(ctx context.Context, timeout time.Duration, build func
 		return refuse(build(0))
 	}
 	defer c.calls.end(id)
+	wire.Park(ctx)
 	in := build(id)
 	if err := c.queue.put(event{input: in}); err != nil {
 		return refuse(in)

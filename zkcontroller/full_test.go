@@ -109,12 +109,17 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	// One handler: a request that keeps it while it waits holds up the broker.
+	requests, err := wire.NewRequestChannel(1, wire.DefaultQueuedRequests)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	for i, name := range names {
 		apis := n.APIs()
 		if f.control && i == 0 {
 			apis = slices.DeleteFunc(apis, func(a wire.API) bool { return slices.Contains([]int16{4, 5, 6, 7, 56, 67}, a.Key) })
 		}
-		srv, err := wire.NewServer(wire.ServerConfig{APIs: apis, Listener: name, Logger: fullLog()})
+		srv, err := wire.NewServer(wire.ServerConfig{APIs: apis, Listener: name, Logger: fullLog(), Requests: requests})
 		if err != nil {
 			f.t.Fatal(err)
 		}
