@@ -33,7 +33,7 @@ func (p *zkPlane) handleUpdateMetadata(ctx context.Context, r *wire.Request) (km
 	}
 	if epoch := kafka.ControllerEpoch(req.ControllerEpoch); epoch > p.tracedEpoch {
 		p.tracedEpoch = epoch
-		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(epoch), Broker: int32(p.b.cfg.ID)})
+		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(epoch), Broker: int32(p.b.cfg.ID), Detail: "by listener " + r.Listener})
 	}
 	base := p.b.Image()
 	d := metadata.NewDelta(base)

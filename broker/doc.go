@@ -34,7 +34,9 @@
 // in both modes; ZooKeeper mode keeps them in Kafka's znodes and reads them anew
 // on each notification. Whether an ACL allows a request is kafka/guard's.
 //
-// Handlers run on their connection's goroutine. Nothing is global, and no
+// Handlers run on their connection's goroutine, at most as many as the
+// RequestChannel of the broker's listeners allows; what Kafka's brokers leave in a
+// purgatory or with a callback parks. Nothing is global, and no
 // goroutine exists per partition, so one process can hold many brokers.
 //
 //	b, err := broker.New(broker.Config{ID: 1, Endpoints: eps}, broker.ZooKeeper(zkConfig))

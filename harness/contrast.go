@@ -181,6 +181,15 @@ var contrastRows = []contrastRow{
 		words("no leadership remains in ZooKeeper; brokers may not know yet"),
 		words("no leadership remains and every active broker has fetched past it"),
 	)},
+	{"requests of the controller reach a broker", byTarget(
+		func(c spec.Config) string {
+			if c.ZK.ControlPlaneListener {
+				return "by a listener of their own, with one handler (control.plane.listener.name)"
+			}
+			return "in the queue of its clients"
+		},
+		words("not at all: it asks the quorum, at listeners that serve no clients"),
+	)},
 	{"writes in flight", func(c spec.Cell, _ string) string { return writesInFlight(c) }},
 	{"metadata.version", func(c spec.Cell, _ string) string { return metadataLevels(c) }},
 	{"high watermark reaches idle brokers", unlessKafka(byTarget(

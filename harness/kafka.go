@@ -80,10 +80,14 @@ func (s shape) kafkaProperties(m member) apache.Properties {
 	if s.mode == nodeconfig.ModeZK {
 		c := apache.Candidate{
 			ID: int32(m.ids[0]), Servers: m.cfg.ZooKeeper.Servers,
-			SessionTimeout: s.zkSession, MaxInFlight: s.tuning.ZKMaxInFlight,
+			SessionTimeout: s.zkSession, MaxInFlight: s.tuning.ZKMaxInFlight, ControlPlane: s.control,
 		}
 		if len(m.cfg.Brokers) > 0 {
-			c.Host, c.Port = m.cfg.Brokers[0].Host, m.cfg.Brokers[0].Port
+			b := m.cfg.Brokers[0]
+			c.Host, c.Port = b.Host, b.Port
+			for _, e := range b.Listeners {
+				c.ControlPort = e.Port
+			}
 		}
 		if m.worker {
 			c.ReplicaLagMax, c.ShutdownBackoff = s.kafka.replicaLag, s.kafka.shutBackoff

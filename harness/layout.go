@@ -29,6 +29,7 @@ type shape struct {
 	perNode     int                     // brokers per process, at least 1
 	victims     map[kafka.BrokerID]bool // brokers with a process of their own, whatever perNode says
 	logDirs     int                     // of each broker that hosts replicas
+	control     bool                    // ZooKeeper mode: brokers and candidates have a control-plane listener
 	clusterID   kafka.UUID
 	timers      nodeconfig.Timers
 	tuning      nodeconfig.Tuning
@@ -69,6 +70,9 @@ func layout(ctx context.Context, s shape, p provider.Provider, store []string) (
 		cfg.Mode, cfg.ClusterID, cfg.Timers, cfg.Tuning = s.mode, s.clusterID.String(), s.timers, s.tuning
 		if s.mode == nodeconfig.ModeZK {
 			cfg.ZooKeeper = nodeconfig.ZooKeeper{Servers: store, SessionTimeout: nodeconfig.Duration(s.zkSession), Dedicated: dedicated}
+			if s.control {
+				cfg.Security.ControlPlane = nodeconfig.ControlPlaneListener
+			}
 		} else {
 			cfg.Quorum.Voters = voters
 		}
@@ -91,7 +95,7 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 		if voter && s.perNode > 1 { // the spec was judged
 			return nil, fmt.Errorf("controllers: colocated needs brokersPerNode: 1 on kraft, not %d", s.perNode)
 		}
-		want := n
+		want := n * s.listeners()
 		if voter {
 			want++
 		}
@@ -104,13 +108,12 @@ func layBrokers(ctx context.Context, s shape, p provider.Provider) ([]member, er
 			id := s.voterID(kafka.BrokerID(first))
 			m.cfg.Quorum = nodeconfig.Quorum{NodeID: id, Voters: []nodeconfig.Voter{{ID: id, Host: host, Port: ports[n]}}}
 		}
-		for i, port := range ports[:n] {
+		for i := range n {
 			id := kafka.BrokerID(first + i)
 			m.ids = append(m.ids, id)
-			m.cfg.Brokers = append(m.cfg.Brokers, nodeconfig.Broker{
-				ID: id, Host: host, Port: port, Candidate: s.mode == nodeconfig.ModeZK && s.colocated,
-				LogDirs: s.dirsOf(id),
-			})
+			b := s.broker(id, host, ports[i*s.listeners():])
+			b.Candidate, b.LogDirs = s.mode == nodeconfig.ModeZK && s.colocated, s.dirsOf(id)
+			m.cfg.Brokers = append(m.cfg.Brokers, b)
 		}
 		out = append(out, m)
 	}
@@ -124,6 +127,23 @@ func (s shape) together(first int) int {
 		n++
 	}
 	return n
+}
+
+// listeners is how many a broker has.
+func (s shape) listeners() int {
+	if s.control {
+		return 2
+	}
+	return 1
+}
+
+// broker is one at its host with the first of the ports.
+func (s shape) broker(id kafka.BrokerID, host string, ports []uint16) nodeconfig.Broker {
+	b := nodeconfig.Broker{ID: id, Host: host, Port: ports[0]}
+	if s.control {
+		b.Listeners = []nodeconfig.BrokerEndpoint{{Name: nodeconfig.ControlPlaneListener, Port: ports[1]}}
+	}
+	return b
 }
 
 // voterID is the id of the voter in a broker's process.
@@ -152,14 +172,15 @@ func layControllers(ctx context.Context, s shape, p provider.Provider) ([]member
 	for i := range s.controllers {
 		id := firstControllerID + kafka.BrokerID(i)
 		name := fmt.Sprintf("controller-%d", id)
-		host, ports, err := p.Reserve(ctx, name, 1)
+		host, ports, err := p.Reserve(ctx, name, s.listeners())
 		if err != nil {
 			return nil, err
 		}
 		m := member{ids: []kafka.BrokerID{id}, cfg: nodeconfig.Config{Name: name}}
 		if s.mode == nodeconfig.ModeZK {
 			m.cfg.Role = nodeconfig.RoleBroker
-			m.cfg.Brokers = []nodeconfig.Broker{{ID: id, Host: host, Port: ports[0], Candidate: true}}
+			m.cfg.Brokers = []nodeconfig.Broker{s.broker(id, host, ports)}
+			m.cfg.Brokers[0].Candidate = true
 		} else {
 			m.cfg.Role = nodeconfig.RoleController
 			m.cfg.Quorum = nodeconfig.Quorum{NodeID: id, Voters: []nodeconfig.Voter{{ID: id, Host: host, Port: ports[0]}}}

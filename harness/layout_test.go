@@ -64,6 +64,47 @@ func TestLayoutLogDirs(t *testing.T) {
 	}
 }
 
+// TestLayoutControlPlane: every broker and candidate of ZooKeeper mode has the
+// second listener, several brokers of one process too, of kbench's and of real
+// Kafka; reports tell of it, and a quorum has none.
+func TestLayoutControlPlane(t *testing.T) {
+	for _, target := range []spec.Target{spec.ZK, spec.KafkaZK, spec.KRaft} {
+		cell := cellOf(t, target, spec.Override{Origin: "test", Path: "targets", Value: "[zk, kraft, kafka-zk]"},
+			kafkaSet("zk.controlPlaneListener", "true"), kafkaSet("cluster.brokersPerNode", "3"))
+		members, err := layout(t.Context(), shapeOf(cell, kafka.UUID{1}), &stubProvider{}, []string{"127.0.0.1:2181"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, brokers := target.InZooKeeper(), 0
+		for _, m := range members {
+			m.cfg.DataDir = "d"
+			if err := m.cfg.Check(); err != nil {
+				t.Errorf("%s: %s: %v", target, m.cfg.Name, err)
+			}
+			if has := m.cfg.Security.ControlPlane == nodeconfig.ControlPlaneListener; has != want {
+				t.Errorf("%s: %s has a control-plane listener %t", target, m.cfg.Name, has)
+			}
+			for _, b := range m.cfg.Brokers {
+				brokers++
+				if has := len(b.Listeners) == 1; has != want {
+					t.Errorf("%s: broker %d listens at %v", target, b.ID, b.Listeners)
+				}
+				if m.kafka != nil && !slices.Contains(m.kafka.Properties, provider.Property{
+					Key: "listeners", Value: "PLAINTEXT://" + kafka.Endpoint{Host: b.Host, Port: b.Port}.Addr() + ",CONTROL://" + kafka.Endpoint{Host: b.Host, Port: b.Listeners[0].Port}.Addr(),
+				}) {
+					t.Errorf("%s has %v", m.cfg.Name, m.kafka.Properties)
+				}
+			}
+		}
+		if most := 6; brokers != most && want || brokers == 0 {
+			t.Errorf("%s: %d brokers", target, brokers)
+		}
+		if told := strings.Contains(kafkaSettings(cell), "control.plane.listener.name=CONTROL"); told != (target == spec.KafkaZK) {
+			t.Errorf("%s: reports say %s", target, kafkaSettings(cell))
+		}
+	}
+}
+
 func TestLayoutZK(t *testing.T) {
 	s := shapeOf(cellOf(t, spec.ZK), kafka.UUID{1})
 	members, err := layout(t.Context(), s, &stubProvider{}, []string{"127.0.0.1:2181"})

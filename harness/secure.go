@@ -77,7 +77,11 @@ func (s *secrets) secure(ctx context.Context, p provider.Provider, cfg *nodeconf
 	} else {
 		listener.ClientAuth = "required" // nothing else says who a client is
 	}
-	security := nodeconfig.Security{Listeners: map[string]nodeconfig.Listener{}, Authorizer: true, SuperUsers: supers}
+	security := cfg.Security
+	security.Listeners, security.Authorizer, security.SuperUsers = map[string]nodeconfig.Listener{}, true, supers
+	if security.ControlPlane != "" {
+		security.Listeners[security.ControlPlane] = listener
+	}
 	if cfg.Role == nodeconfig.RoleBroker {
 		security.InterBroker = s.protocol.String()
 		security.Listeners[security.InterBroker] = listener

@@ -35,7 +35,7 @@ func (p filingProvider) Put(_ context.Context, node string, files ...provider.Fi
 // other, and clients of the same cluster alone are let in.
 func TestSecure(t *testing.T) {
 	for _, kind := range []spec.Security{spec.SecurityTLS, spec.SecuritySASL, spec.SecuritySASLTLS} {
-		for _, shape := range []string{"targets: [zk]", "targets: [kraft]", "targets: [zk]\ncluster: {controllers: colocated}", "targets: [kraft]\ncluster: {controllers: colocated}", "targets: [kraft]\ncluster: {brokersPerNode: 3}"} {
+		for _, shape := range []string{"targets: [zk]", "targets: [kraft]", "targets: [zk]\ncluster: {controllers: colocated}", "targets: [kraft]\ncluster: {controllers: colocated}", "targets: [kraft]\ncluster: {brokersPerNode: 3}", "targets: [zk]\nset: {zk.controlPlaneListener: true}"} {
 			t.Run(kind.String()+"/"+shape, func(t *testing.T) {
 				s, err := spec.Parse("s.yaml", []byte("name: s\n"+shape+"\nworkloads: [{kind: create-topics}]\n"), spec.Override{Origin: "--set", Path: "security", Value: string(kind)})
 				if err != nil {

@@ -45,6 +45,7 @@ func shapeOf(c spec.Cell, clusterID kafka.UUID) shape {
 		},
 	}
 	s.colocated = s.controllers == spec.Colocated
+	s.control = c.Target.InZooKeeper() && cfg.ZK.ControlPlaneListener
 	if !c.Target.InZooKeeper() {
 		s.mode = nodeconfig.ModeKRaft
 		s.tuning.RaftPush = c.Target == spec.RaftPush

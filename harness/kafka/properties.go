@@ -84,6 +84,7 @@ var owned = map[string]string{
 	"advertised.listeners":        "is chosen by kbench, so that it finds the node",
 	"controller.quorum.voters":    "follows from the cluster",
 	"controller.listener.names":   "is chosen by kbench",
+	"control.plane.listener.name": "needs a listener of that name, which kbench gives every node; use zk.controlPlaneListener",
 	"zookeeper.connect":           "follows from the cluster",
 	"log.dirs":                    "is the node's own directory; use --data-dir",
 	"log.dir":                     "is the node's own directory; use --data-dir",

@@ -15,6 +15,10 @@ import (
 // controllers reach brokers by the listener of their own name.
 const Listener = "PLAINTEXT"
 
+// controlListener is the name of a candidate's control-plane listener, which
+// must be that of kbench's brokers too.
+const controlListener = nodeconfig.ControlPlaneListener
+
 // controllerListener is the name of a KRaft controller's listener.
 const controllerListener = "CONTROLLER"
 
@@ -25,6 +29,8 @@ type Candidate struct {
 	ID              int32
 	Host            string
 	Port            uint16
+	ControlPlane    bool          // there is a control-plane listener (KIP-291), at ControlPort
+	ControlPort     uint16        //
 	Servers         []string      // of ZooKeeper, host:port
 	SessionTimeout  time.Duration // zookeeper.session.timeout.ms
 	MaxInFlight     int           // zookeeper.max.in.flight.requests; 0 leaves Kafka's default
@@ -38,9 +44,15 @@ func (c Candidate) Properties() Properties {
 		{Key: "broker.id", Value: strconv.Itoa(int(c.ID))},
 		// Ids above 1000 are for brokers that number themselves otherwise.
 		{Key: "broker.id.generation.enable", Value: "false"},
-		{Key: "listeners", Value: Listener + "://" + address(c.Host, c.Port)},
+		{Key: "listeners", Value: c.listeners()},
 		{Key: "inter.broker.listener.name", Value: Listener},
 		{Key: "zookeeper.connect", Value: strings.Join(c.Servers, ",")},
+	}
+	if c.ControlPlane {
+		p = append(p,
+			provider.Property{Key: "control.plane.listener.name", Value: controlListener},
+			provider.Property{Key: "listener.security.protocol.map", Value: controlListener + ":PLAINTEXT," + Listener + ":PLAINTEXT"},
+		)
 	}
 	p = p.millis("zookeeper.session.timeout.ms", c.SessionTimeout)
 	if c.MaxInFlight > 0 {
@@ -49,6 +61,14 @@ func (c Candidate) Properties() Properties {
 	p = p.millis("replica.lag.time.max.ms", c.ReplicaLagMax)
 	p = p.millis("controlled.shutdown.retry.backoff.ms", c.ShutdownBackoff)
 	return append(p, quiet...)
+}
+
+func (c Candidate) listeners() string {
+	text := Listener + "://" + address(c.Host, c.Port)
+	if c.ControlPlane {
+		text += "," + controlListener + "://" + address(c.Host, c.ControlPort)
+	}
+	return text
 }
 
 // Quorum is what every node of a KRaft cluster is told. Zero durations leave

@@ -27,6 +27,9 @@ func TestProperties(t *testing.T) {
 			ID: 1, Host: "127.0.0.1", Port: 16011, Servers: []string{"127.0.0.1:2181"},
 			ReplicaLagMax: 30 * time.Second, ShutdownBackoff: 5 * time.Second,
 		}.Properties()},
+		{"controlplane", Candidate{
+			ID: 1, Host: "127.0.0.1", Port: 16011, ControlPlane: true, ControlPort: 16012, Servers: []string{"127.0.0.1:2181"},
+		}.Properties()},
 	} {
 		name := filepath.Join("testdata", c.name+".properties")
 		want, err := os.ReadFile(name)
@@ -64,7 +67,7 @@ func TestParse(t *testing.T) {
 	if err != nil || again.String() != got.String() {
 		t.Errorf("%v, %v", again, err)
 	}
-	for _, bad := range []string{"x", "=1", "a b=1", "a=1;a=2", "node.id=3", "listeners=PLAINTEXT://:1"} {
+	for _, bad := range []string{"x", "=1", "a b=1", "a=1;a=2", "node.id=3", "listeners=PLAINTEXT://:1", "control.plane.listener.name=PLAINTEXT"} {
 		if p, err := Parse(bad); err == nil {
 			t.Errorf("%q gave %v", bad, p)
 		}

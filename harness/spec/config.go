@@ -88,6 +88,7 @@ type ZKTuning struct {
 	FullMetadata         bool
 	StateChangeLog       bool
 	Protocol             string // inter.broker.protocol.version
+	ControlPlaneListener bool   `json:",omitempty"`
 }
 
 // KRaftTuning is what can be tuned on a KRaft quorum.

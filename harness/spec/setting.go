@@ -69,6 +69,7 @@ var settings = []param[Config]{
 	on([]Target{ZK}, boolean("zk.brokerEpochs", "requests to brokers carry their epochs; false is Kafka before 2.2 (KIP-380)", func(c *Config) any { return &c.ZK.BrokerEpochs })),
 	on([]Target{ZK}, boolean("zk.fullMetadata", "an UpdateMetadata about brokers carries every partition too, as in Kafka 1.0", func(c *Config) any { return &c.ZK.FullMetadata })),
 	on([]Target{ZK}, boolean("zk.stateChangeLog", "a line written at once for each partition of each controller request, as before Kafka 1.1", func(c *Config) any { return &c.ZK.StateChangeLog })),
+	on(zkTargets, boolean("zk.controlPlaneListener", "control.plane.listener.name: requests from and to the controller have a listener, a queue and a handler of their own at each broker (KIP-291); false shares those of clients, as Kafka does", func(c *Config) any { return &c.ZK.ControlPlaneListener })),
 	on([]Target{ZK}, text("zk.protocol", "inter.broker.protocol.version: versions of controller requests, topic ids, who writes ISRs", checkProtocol, func(c *Config) any { return &c.ZK.Protocol })),
 
 	on(kraftTargets, duration("kraft.append.linger", 0, 10*time.Second, "controller.quorum.append.linger.ms", func(c *Config) any { return &c.KRaft.AppendLinger })),

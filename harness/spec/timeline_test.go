@@ -107,6 +107,25 @@ func TestFailLogDir(t *testing.T) {
 	}
 }
 
+// A cluster without a control-plane listener is the one of before there was a
+// choice.
+func TestNoControlPlaneListenerChangesNoHash(t *testing.T) {
+	cell := func(text string) Cell {
+		s, err := Parse("t.yaml", []byte("name: t\ntargets: [zk]\nworkloads: [{kind: create-topics}]\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Cells()[0]
+	}
+	silent, none, one := cell(""), cell("set: {zk.controlPlaneListener: false}\n"), cell("set: {zk.controlPlaneListener: true}\n")
+	if b, err := json.Marshal(silent.Config); err != nil || strings.Contains(string(b), "ControlPlane") {
+		t.Errorf("%s, %v", b, err)
+	}
+	if silent.Hash != none.Hash || silent.Hash == one.Hash {
+		t.Errorf("nothing said: %s, false: %s, true: %s", silent.Hash, none.Hash, one.Hash)
+	}
+}
+
 // A cluster of one log directory is the one of before there was a choice.
 func TestOneLogDirChangesNoHash(t *testing.T) {
 	cell := func(text string) Cell {

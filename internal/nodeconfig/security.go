@@ -12,6 +12,8 @@ import (
 const (
 	DefaultListener    = "PLAINTEXT"  // of brokers
 	ControllerListener = "CONTROLLER" // of the controllers of a KRaft quorum
+	// ControlPlaneListener is what kbench calls that of Security.ControlPlane.
+	ControlPlaneListener = "CONTROL"
 )
 
 // Security is how the listeners of a process are secured, how it shows itself at

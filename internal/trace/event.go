@@ -25,7 +25,8 @@ const (
 	BrokerUnfenced Kind = "controller.broker-unfenced"
 	// BrokerRegistered: a broker holds a registration.
 	BrokerRegistered Kind = "broker.registered"
-	// BrokerControllerEpoch: a broker first saw a newer controller epoch.
+	// BrokerControllerEpoch: a broker first saw a newer controller epoch; ZooKeeper
+	// mode: Detail is the listener by which it came.
 	BrokerControllerEpoch Kind = "broker.controller-epoch"
 	// BrokerApplied: a broker published changed metadata; N is the number of
 	// partitions changed.

@@ -93,8 +93,17 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 		return err
 	}
 	apis := guard.OverImage(p.secure.authorizer(), made.Image, p.ready(made)).Wrap(made.APIs())
+	data, err := wire.NewRequestChannel(wire.DefaultIOThreads, wire.DefaultQueuedRequests)
+	if err != nil {
+		return err
+	}
 	for _, e := range endpoints {
-		cfg := wire.ServerConfig{APIs: apis, Features: made.Features, Listener: e.Listener, Logger: p.log}
+		cfg := wire.ServerConfig{APIs: apis, Features: made.Features, Listener: e.Listener, Logger: p.log, Requests: data}
+		if e.Listener == p.cfg.Security.ControlPlane {
+			if err := controlPlane(&cfg); err != nil {
+				return err
+			}
+		}
 		p.secure.secure(&cfg, made.Image)
 		s, err := newServer(e.Host, e.Port, cfg)
 		if err != nil {
@@ -104,6 +113,14 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 	}
 	out.brokers = append(out.brokers, made)
 	return nil
+}
+
+// controlPlane gives a listener a queue, a network thread and a handler of its
+// own (KIP-291).
+func controlPlane(cfg *wire.ServerConfig) (err error) {
+	cfg.NetworkThreads = 1
+	cfg.Requests, err = wire.NewRequestChannel(1, wire.ControlPlaneQueuedRequests)
+	return err
 }
 
 // endpoints are a broker's listeners, that between brokers first, and their
