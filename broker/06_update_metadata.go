@@ -44,9 +44,7 @@ func (p *zkPlane) handleUpdateMetadata(ctx context.Context, r *wire.Request) (km
 		return resp, nil
 	}
 	p.b.publish(d.Apply(base.Offset()+1, req.ControllerEpoch))
-	if _, addr, ok := p.controller(); ok {
-		p.b.controllerMoved(addr)
-	}
+	p.b.controllerMoved()
 	live := liveBrokers(d)
 	if n := d.NumChangedPartitions() + removed; n > 0 {
 		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerApplied, Epoch: int64(req.ControllerEpoch), Broker: int32(p.b.cfg.ID), N: int64(n)})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/kafka"
 	"kbench/kafka/wire"
 )
 
@@ -18,8 +19,10 @@ var errNoController = errors.New("no active controller is known")
 // when that changes or the connection breaks. One request at a time uses it;
 // reset and shut may be called meanwhile and end it.
 type channel struct {
-	b    *Broker
-	name string
+	b     *Broker
+	name  string
+	where func() (kafka.BrokerID, string, bool) // the controller's id and address now
+	as    func() wire.Identity
 
 	mu       sync.Mutex // never held while anything is waited for
 	conn     *wire.Conn
@@ -29,8 +32,9 @@ type channel struct {
 	closed   bool
 }
 
+// newChannel makes a channel to where the plane sends what is for the controller.
 func (b *Broker) newChannel(name string) *channel {
-	c := &channel{b: b, name: name}
+	c := &channel{b: b, name: name, where: b.plane.controller, as: b.plane.identity}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.channels = append(b.channels, c)
@@ -61,7 +65,7 @@ func (c *channel) request(ctx context.Context, build func(wire.Versions) (kmsg.R
 
 // get gives a connection to the controller of this moment.
 func (c *channel) get(ctx context.Context) (*wire.Conn, wire.Versions, error) {
-	id, addr, ok := c.b.plane.controller()
+	id, addr, ok := c.where()
 	if !ok {
 		return nil, nil, errNoController
 	}
@@ -98,7 +102,7 @@ func (c *channel) get(ctx context.Context) (*wire.Conn, wire.Versions, error) {
 }
 
 func (c *channel) dial(ctx context.Context, addr string) (*wire.Conn, wire.Versions, error) {
-	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name, c.b.plane.identity()))
+	conn, err := wire.Dial(ctx, addr, c.b.dialOptions(c.name, c.as()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,9 +157,11 @@ func (c *channel) shut() {
 
 // controllerMoved cuts connections to a controller that is none any longer: a
 // paused one would hold its requests until they time out.
-func (b *Broker) controllerMoved(addr string) {
+func (b *Broker) controllerMoved() {
 	for _, c := range b.allChannels() {
-		c.reset(addr)
+		if _, addr, ok := c.where(); ok {
+			c.reset(addr)
+		}
 	}
 }
 

@@ -207,9 +207,7 @@ func (p *kraftPlane) leaderChanged(l raftclient.LeaderAndEpoch) {
 		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerControllerEpoch, Epoch: int64(l.Epoch), Broker: int32(p.b.cfg.ID)})
 	}
 	p.leader.Store(&l)
-	if _, addr, ok := p.controller(); ok {
-		p.b.controllerMoved(addr)
-	}
+	p.b.controllerMoved()
 	p.moved.notify()
 }
 

@@ -37,7 +37,8 @@ type ZooKeeperConfig struct {
 	Protocol ibp.Version
 
 	// ControlListener is control.plane.listener.name (KIP-291), where requests to
-	// the controller go; "" means the listener between brokers.
+	// the controller go but for ControlledShutdown; "" means the listener between
+	// brokers.
 	ControlListener string
 	// ControlIdentity is how the broker shows itself there; without a
 	// ControlListener it is Config.Identity.
@@ -104,6 +105,10 @@ func (p *zkPlane) bind(b *Broker) error {
 		return errors.New("no ZooKeeper server: name at least one as host:port")
 	}
 	p.b, p.shutdown = b, b.newChannel("controlled-shutdown")
+	// As in Kafka, whose ControlledShutdown is not among what a control-plane
+	// listener is for.
+	p.shutdown.where = func() (kafka.BrokerID, string, bool) { return p.controllerAt(b.listener()) }
+	p.shutdown.as = func() wire.Identity { return b.cfg.Identity }
 	p.isr.lastPropagate = b.cfg.Now()
 	return nil
 }
@@ -120,13 +125,18 @@ func (p *zkPlane) clusterID() string {
 // controller is the one whose requests came last; brokers find it among the
 // live brokers, as Kafka's do.
 func (p *zkPlane) controller() (kafka.BrokerID, string, bool) {
-	id := kafka.BrokerID(p.active.Load())
-	if id < 0 {
-		return id, "", false
-	}
 	listener := p.cfg.ControlListener
 	if listener == "" {
 		listener = p.b.listener()
+	}
+	return p.controllerAt(listener)
+}
+
+// controllerAt is where the controller has a listener.
+func (p *zkPlane) controllerAt(listener string) (kafka.BrokerID, string, bool) {
+	id := kafka.BrokerID(p.active.Load())
+	if id < 0 {
+		return id, "", false
 	}
 	addr, ok := p.b.addressAt(id, listener)
 	return id, addr, ok

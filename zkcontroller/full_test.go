@@ -116,8 +116,9 @@ func (f *full) boot(id kafka.BrokerID) *fullNode {
 	}
 	for i, name := range names {
 		apis := n.APIs()
-		if f.control && i == 0 {
-			apis = slices.DeleteFunc(apis, func(a wire.API) bool { return slices.Contains([]int16{4, 5, 6, 7, 56, 67}, a.Key) })
+		if f.control {
+			others := [][]int16{{4, 5, 6, 56, 67}, {7}}[i]
+			apis = slices.DeleteFunc(apis, func(a wire.API) bool { return slices.Contains(others, a.Key) })
 		}
 		srv, err := wire.NewServer(wire.ServerConfig{APIs: apis, Listener: name, Logger: fullLog(), Requests: requests})
 		if err != nil {
@@ -328,7 +329,7 @@ func TestEveryProtocolWithRealBrokers(t *testing.T) {
 }
 
 // KIP-291: with a listener of its own for the control plane, no request of or to
-// a controller comes by the listener of clients.
+// a controller comes by the listener of clients, but for ControlledShutdown.
 func TestControlPlaneListener(t *testing.T) {
 	f := &full{cluster: newCluster(t), control: true, nodes: map[kafka.BrokerID]*fullNode{}}
 	f.bootAll(3)
