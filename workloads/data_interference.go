@@ -11,7 +11,7 @@ import (
 var dataInterference = Workload{
 	Kind:     "data-interference",
 	Doc:      "produce records at a rate beside a stream of changes, and compare the changes with those of a quiet cluster",
-	Clock:    "quiet: from the intended time of a change until the last live broker serves it, while nobody produces; loaded: the same beside the records; produce: from the intended time of a produce request until it is acknowledged. Half of the duration is quiet, the other half loaded; the brokers are kbench's, which count records and drop them",
+	Clock:    "quiet: from the intended time of a change until the last live broker serves it, while nobody produces; loaded: the same beside the records; produce: from the intended time of a produce request until it is acknowledged. Half of the duration is quiet, the other half loaded. Brokers of kbench count records and drop them, Kafka's keep them; zk.controlPlaneListener takes the controller's requests out of the records' queue",
 	Timeline: true,
 	Params: slices.Concat([]Param{changeParam(changeLeader, changeCreate, changeConfig)}, loadParams,
 		[]Param{produceRateParam, produceBytesParam, producerParam, probeRateParam, probePartitionsParam, timeoutParam}),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -35,6 +36,7 @@ type produceProbe struct {
 	windows    map[kafka.BrokerID]chan struct{}
 	batch      []byte
 	curve      availability
+	refused    atomic.Pointer[error] // the last refusal, for who waits in vain
 	*outageBook
 
 	cancel context.CancelFunc
@@ -100,6 +102,9 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 		p.abandoned(o, tps)
 		return
 	}
+	if err != nil {
+		p.refused.Store(&err)
+	}
 	no := failure{intendedNs: o.intendedNs, by: id, refusedNs: doneNs}
 	if one.Err() != nil {
 		no.refusedNs = 0
@@ -108,7 +113,11 @@ func (p *produceProbe) produce(ctx context.Context, o op, id kafka.BrokerID, tps
 	if err == nil {
 		for _, t := range resp.(*kmsg.ProduceResponse).Topics {
 			for _, part := range t.Partitions {
-				acked[kafka.TopicPartition{Topic: t.Topic, Partition: part.Partition}] = part.ErrorCode == 0
+				tp := kafka.TopicPartition{Topic: t.Topic, Partition: part.Partition}
+				if acked[tp] = part.ErrorCode == 0; !acked[tp] {
+					why := fmt.Errorf("broker %d refuses %s: %w", id, tp, kafka.ErrorCode(part.ErrorCode).Err())
+					p.refused.Store(&why)
+				}
 			}
 		}
 	}
@@ -180,10 +189,13 @@ func (p *produceProbe) awaitAcks(ctx context.Context, timeout time.Duration, ns 
 		missing, ok = p.ackedSince(ns)
 		return ok
 	})
-	if err != nil {
-		return fmt.Errorf("%w; none of %s", err, missing)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if why := p.refused.Load(); why != nil {
+		return fmt.Errorf("%w; none of %s; the last that failed: %w", err, missing, *why)
+	}
+	return fmt.Errorf("%w; none of %s", err, missing)
 }
 
 // smallBatch is a record batch with one record of 8 bytes.
