@@ -13,6 +13,7 @@ import (
 	"kbench/harness/kafka"
 	"kbench/harness/spec"
 	"kbench/harness/zookeeper"
+	"kbench/internal/nodeconfig"
 	"kbench/results"
 )
 
@@ -46,7 +47,17 @@ workloads:
   - {kind: propagation, how: config, rate: 5/s, duration: 2s, probe: {rate: 20/s}}
   - {kind: controlled-shutdown, probe: {rate: 50/s}}
   - {kind: controller-failover, how: kill, probe: {rate: 50/s}}
+  - {kind: data-interference, rate: 5/s, duration: 2s, produce: {rate: 50/s}, probe: {rate: 20/s, partitions: 10}}
 `
+
+// controlPlane gives the nodes of a target that can have one a control-plane
+// listener.
+func controlPlane(target spec.Target) []string {
+	if !target.InZooKeeper() {
+		return nil
+	}
+	return []string{"--set", "zk.controlPlaneListener=true"}
+}
 
 // TestRealBrokers measures clusters that are Kafka's whole: six JVMs with a
 // quorum, three with a ZooKeeper.
@@ -58,10 +69,11 @@ func TestRealBrokers(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			needKafka(t, target)
 			dir := t.TempDir()
-			r := runOnKafka(t, dir, target, realBrokersSpec)
+			r := runOnKafka(t, dir, target, realBrokersSpec, controlPlane(target)...)
 			checkFigures(t, r, "propagation.last",
 				"controlled-shutdown.granted", "controlled-shutdown.moved", "controlled-shutdown.exit",
-				"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin")
+				"recovery.controller.detect", "recovery.controller.elect", "recovery.controller.load", "recovery.controller.push", "recovery.controller.first-admin",
+				"interference.quiet", "interference.loaded", "interference.produce")
 			c := r.Manifest.Cells[0]
 			if c.Config["kafka.brokers"] != "real" || !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "controllers and brokers are Apache Kafka") }) {
 				t.Errorf("kafka.brokers is %q, and the notes are %q", c.Config["kafka.brokers"], c.Notes)
@@ -109,8 +121,11 @@ func TestEveryEventOnRealKafka(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			needKafka(t, target)
 			dir := t.TempDir()
-			r := runOnKafka(t, dir, target, kafkaSpec)
+			r := runOnKafka(t, dir, target, kafkaSpec, controlPlane(target)...)
 			checkKafkaFigures(t, r, target)
+			if target.InZooKeeper() {
+				checkListener(t, r, r.Manifest.Cells[0].ID, nodeconfig.ControlPlaneListener)
+			}
 			checkKafkaFolder(t, filepath.Join(dir, "out", "latest"), "controller-", "1001", "1002", "1003")
 			if left, err := os.ReadDir(filepath.Join(dir, "data")); err == nil && len(left) > 0 {
 				t.Errorf("the run left %v", left)
