@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"kbench/kafka"
@@ -13,15 +14,19 @@ import (
 //
 //   - C1: a partition has one leader in a leader epoch
 //   - C2: epochs of a partition never go back; a change raises the partition
-//     epoch, a new leader the leader epoch
+//     epoch by one, and the leader epoch by one at most, as a new leader does
 //   - C3: the ISR is among the replicas, the leader is in it, and it is not
 //     empty unless replicas may be eligible beside it
-//   - C4: no broker that is fenced or shutting down enters an ISR or is elected
-//   - C6: a leader from outside the ISR is alone in it, and recovers
+//   - C4: no broker that is fenced or shutting down enters an ISR, is elected, or
+//     goes on leading
+//   - C6: a leader from outside the ISR is allowed to be one, is alone in it, and
+//     recovers
 //   - C8: a topic's id is its own, for ever
-//   - C9: a reassignment adds and removes replicas that it lists
+//   - C9: a reassignment adds and removes replicas that it lists, and ends with
+//     those in sync that it added and no fewer than before, where that is below
+//     min.insync.replicas
 //   - K13: the epoch of a broker is the offset of its registration, and grows
-//   - K16: the directory of a new leader is online
+//   - K16: the directory of a leader is online
 //
 // A partition that did not change must not be handed in, nor one of a topic that
 // Topic was not told of.
@@ -29,16 +34,28 @@ type Metadata struct {
 	Broken []Broken // the first few
 	Looked int64    // changes
 
+	// UncleanAsked says of the changes to come that somebody asked for unclean
+	// leaders (ElectLeaders), which no configuration has to allow.
+	UncleanAsked bool
+
 	Elected, Unclean int64 // leaders of partitions, and those that may have lost records
 
 	topics map[kafka.UUID]string
 	newest map[kafka.BrokerID]kafka.BrokerEpoch
+	losing map[kafka.BrokerID]loss
 	elr    bool // replicas were ever eligible beside the ISR
+}
+
+// loss is what a change took from a broker, in the epoch of the controller that
+// made it: it may not lead at all, or not out of the directories that it has lost.
+type loss struct {
+	epoch       int32
+	directories bool
 }
 
 // NewMetadata begins with an empty log.
 func NewMetadata() *Metadata {
-	return &Metadata{topics: map[kafka.UUID]string{}, newest: map[kafka.BrokerID]kafka.BrokerEpoch{}}
+	return &Metadata{topics: map[kafka.UUID]string{}, newest: map[kafka.BrokerID]kafka.BrokerEpoch{}, losing: map[kafka.BrokerID]loss{}}
 }
 
 func (m *Metadata) fault(invariant, format string, args ...any) {
@@ -50,10 +67,15 @@ func (m *Metadata) Features(image *metadata.Image) {
 	m.elr = m.elr || image.FeatureLevel(metadata.ELRVersionFeature) > 0
 }
 
-// Broker is the state of a broker that a batch of the offsets from to end,
-// exclusive, may have changed; old is nil for a broker that was not there.
-func (m *Metadata) Broker(old, now *metadata.Broker, from, end kafka.Offset) {
+// Broker is the state of a broker that a batch of the given epoch and of the
+// offsets from to end, exclusive, may have changed; old is nil for a broker that
+// was not there.
+func (m *Metadata) Broker(old, now *metadata.Broker, epoch int32, from, end kafka.Offset) {
 	m.Looked++
+	directories := old != nil && slices.ContainsFunc(old.LogDirs, func(d kafka.UUID) bool { return !now.HasOnlineDirectory(d) })
+	if lost := old == nil || old.Active() && !now.Active() || !old.Fenced && now.Fenced; lost || directories {
+		m.losing[now.ID] = loss{epoch, directories || m.losing[now.ID].directories}
+	}
 	if old != nil && old.Epoch == now.Epoch {
 		return
 	}
@@ -61,6 +83,36 @@ func (m *Metadata) Broker(old, now *metadata.Broker, from, end kafka.Offset) {
 		m.fault("K13", "broker %d is registered with epoch %d after %d, by a batch of offsets %d to %d", now.ID, now.Epoch, newest, from, end-1)
 	}
 	m.newest[now.ID] = now.Epoch
+}
+
+// Rest looks at what must be true once a decision is in the log as a whole: who
+// may not lead any more leads nothing, nor anybody out of a directory that he has
+// lost. It is to be called before each record that is no change of a partition:
+// such a one, of the given epoch, is of another decision. A controlled shutdown
+// whose controller was deposed halfway is for the broker's next heartbeat to
+// complete.
+func (m *Metadata) Rest(image *metadata.Image, epoch int32) {
+	for _, id := range slices.Sorted(maps.Keys(m.losing)) {
+		l := m.losing[id]
+		delete(m.losing, id)
+		b, ok := image.Broker(id)
+		switch {
+		case !ok || !b.Fenced && l.epoch != epoch:
+		case !b.Active() && image.LeaderCount(id) > 0:
+			m.fault("C4", "broker %d leads %d partitions behind offset %d and is not active", id, image.LeaderCount(id), image.Offset())
+		case l.directories:
+			m.directories(image, b)
+		}
+	}
+}
+
+func (m *Metadata) directories(image *metadata.Image, b *metadata.Broker) {
+	for tp, p := range image.Partitions() {
+		if p.Leader == b.ID && !b.HasOnlineDirectory(p.Directory(b.ID)) {
+			m.fault("K16", "broker %d leads %v behind offset %d, in a directory that is offline", b.ID, tp, image.Offset())
+			return
+		}
+	}
 }
 
 // Topic is a topic of the metadata; existed says that it was there before.
@@ -82,63 +134,11 @@ func (m *Metadata) Named(id kafka.UUID) string { return m.topics[id] }
 // where it was not there.
 func (m *Metadata) Partition(image *metadata.Image, t *metadata.Topic, n int32, old, p *metadata.Partition) {
 	m.Looked++
-	fail := func(invariant, why string) {
+	c := partitionStep{image: image, topic: t.Name(), old: old, p: p, asked: m.UncleanAsked, elr: m.elr}
+	c.fail = func(invariant, why string) {
 		m.fault(invariant, "%s-%d goes from %v to %v: %s", t.Name(), n, old, p, why)
 	}
-	if err := p.Validate(); err != nil {
-		fail("C3", err.Error())
-	} else if len(p.ISR) == 0 && !m.elr {
-		fail("C3", "no ISR")
-	}
-	if isStray(p, p.AddingReplicas) || isStray(p, p.RemovingReplicas) {
-		fail("C9", "what is added or removed is no replica")
-	}
-	var isr []kafka.BrokerID
-	led := kafka.NoLeader
-	if old != nil {
-		isr, led = old.ISR, old.Leader
-		m.epochs(old, p, fail)
-	}
-	for _, id := range p.ISR {
-		if b, ok := image.Broker(id); !slices.Contains(isr, id) && (!ok || !b.Active()) {
-			fail("C4", "a broker that is not active is in sync")
-		}
-	}
-	if p.Leader == led || p.Leader == kafka.NoLeader {
-		return
-	}
-	b, ok := image.Broker(p.Leader)
-	if !ok || !b.Active() {
-		fail("C4", "the leader is not active")
-	}
-	if ok && !b.HasOnlineDirectory(p.Directory(p.Leader)) {
-		fail("K16", "its directory is offline")
-	}
-	if old != nil && !old.Reassigning() {
-		m.elected(old, p, fail)
-	}
-}
-
-func (m *Metadata) epochs(old, p *metadata.Partition, fail func(invariant, why string)) {
-	switch {
-	case p.Leader != old.Leader && p.LeaderEpoch == old.LeaderEpoch && p.Leader != kafka.NoLeader && old.Leader != kafka.NoLeader:
-		fail("C1", "another led in that epoch")
-	case !p.Equal(old) && p.PartitionEpoch <= old.PartitionEpoch || p.LeaderEpoch < old.LeaderEpoch || p.Leader != old.Leader && p.LeaderEpoch == old.LeaderEpoch:
-		fail("C2", "an epoch stays or goes back")
-	}
-}
-
-func (m *Metadata) elected(old, p *metadata.Partition, fail func(invariant, why string)) {
-	m.Elected++
-	if slices.Contains(old.ISR, p.Leader) || slices.Contains(old.ELR(), p.Leader) {
-		return
-	}
-	m.Unclean++
-	if len(p.ISR) != 1 || p.LeaderRecoveryState != kafka.Recovering {
-		fail("C6", "the leader may have lost records")
-	}
-}
-
-func isStray(p *metadata.Partition, ids []kafka.BrokerID) bool {
-	return slices.ContainsFunc(ids, func(id kafka.BrokerID) bool { return !p.HasReplica(id) })
+	c.judge()
+	m.Elected += c.elected
+	m.Unclean += c.unclean
 }

@@ -103,6 +103,9 @@ func (c *content) transaction(delta *metadata.Delta, r metadata.Record, offset k
 func (c *content) record(delta *metadata.Delta, r metadata.Record, b metalog.Batch) error {
 	image := delta.Image()
 	topic, n, isPartition := partitionOf(r)
+	if !isPartition {
+		c.rules.Rest(image, int32(b.Epoch))
+	}
 	var old *metadata.Partition
 	if t, ok := image.TopicByID(topic); ok && isPartition {
 		old, _ = t.Partition(n)
@@ -130,7 +133,7 @@ func (c *content) record(delta *metadata.Delta, r metadata.Record, b metalog.Bat
 		c.rules.Partition(image, t, n, old, p)
 	case isBroker:
 		if now, ok := image.Broker(broker); ok {
-			c.rules.Broker(was, now, b.BaseOffset, b.EndOffset())
+			c.rules.Broker(was, now, int32(b.Epoch), b.BaseOffset, b.EndOffset())
 		}
 	default:
 		c.rules.Features(image)

@@ -103,11 +103,7 @@ func (q *quorum) late(i int) {
 func (q *quorum) records(on []int, epoch kafka.LeaderEpoch, records ...metadata.Record) {
 	var out []metalog.Record
 	for _, r := range records {
-		version := int16(0)
-		if _, ok := r.(*metadata.RegisterBrokerRecord); ok {
-			version = 1
-		}
-		value, err := metadata.AppendRecord(nil, r, version)
+		value, err := metadata.AppendRecord(nil, r, metadata.V4_0_IV3.RecordVersion(r))
 		if err != nil {
 			q.t.Fatal(err)
 		}
@@ -115,6 +111,9 @@ func (q *quorum) records(on []int, epoch kafka.LeaderEpoch, records ...metadata.
 	}
 	q.write(on, epoch, false, out...)
 }
+
+// next is the epoch that a broker gets whose registration is the next record.
+func (q *quorum) next() kafka.BrokerEpoch { return kafka.BrokerEpoch(q.logs[0].EndOffset()) }
 
 // snapshot has a voter take one of what it holds, made of records.
 func (q *quorum) snapshot(on int, id metalog.SnapshotID, records ...metadata.Record) {
@@ -153,6 +152,58 @@ func moved(leader kafka.BrokerID, isr ...kafka.BrokerID) *metadata.PartitionChan
 	c := metadata.NewPartitionChange(topicID, 0)
 	c.Leader, c.ISR = leader, isr
 	return c
+}
+
+// inDirectories has the partition in directories 1 and 2 of brokers 1 and 2, and
+// broker 2, which leads it, keep those that are given.
+func inDirectories(q *quorum, kept ...byte) {
+	a, b := register(1, q.next()), register(2, q.next()+1)
+	a.LogDirs, b.LogDirs = []kafka.UUID{{1}}, []kafka.UUID{{2}, {3}}
+	c := metadata.NewPartitionChange(topicID, 0)
+	c.Directories = []kafka.UUID{{1}, {2}}
+	q.records(all, 3, a, b, c)
+	change := &metadata.BrokerRegistrationChangeRecord{BrokerID: 2, BrokerEpoch: b.BrokerEpoch}
+	for _, d := range kept {
+		change.LogDirs = append(change.LogDirs, kafka.UUID{d})
+	}
+	q.records(all, 3, change)
+	q.records(all, 3, &metadata.NoOpRecord{})
+}
+
+// leaves has broker 2, which leads, begin its controlled shutdown.
+func leaves(q *quorum) {
+	q.records(all, 3, &metadata.BrokerRegistrationChangeRecord{BrokerID: 2, BrokerEpoch: 2, InControlledShutdown: 1})
+}
+
+// unclean makes a replica lead that is not in sync.
+func unclean(q *quorum) {
+	c := moved(1, 1)
+	c.LeaderRecoveryState = kafka.Recovering
+	q.records(all, 3, register(1, q.next()), c)
+}
+
+// allow sets a configuration of the topic, or of the cluster where that is "".
+func allow(q *quorum, topic, name, value string) {
+	r := &metadata.ConfigRecord{ResourceType: metadata.TopicConfig, ResourceName: topic, Name: name, Value: &value}
+	if topic == "" {
+		r.ResourceType = metadata.BrokerConfig
+	}
+	q.records(all, 3, r)
+}
+
+const uncleanConfig, minISRConfig = "unclean.leader.election.enable", "min.insync.replicas"
+
+// reassign has brokers 1 to 4 hold the partition, in sync as given, and moves it
+// from broker 2 to broker 3, which ends with the replicas and the ISR given.
+func reassign(q *quorum, isr, replicas, left []kafka.BrokerID) {
+	q.records(all, 3, register(1, q.next()), register(3, q.next()+1), register(4, q.next()+2))
+	begin := moved(2, isr...)
+	begin.Leader = metadata.LeaderUnchanged
+	begin.Replicas, begin.AddingReplicas, begin.RemovingReplicas = []kafka.BrokerID{1, 3, 4, 2}, []kafka.BrokerID{3, 4}, []kafka.BrokerID{2}
+	q.records(all, 3, begin)
+	end := moved(left[0], left...)
+	end.Replicas, end.AddingReplicas, end.RemovingReplicas = replicas, []kafka.BrokerID{}, []kafka.BrokerID{}
+	q.records(all, 3, end)
 }
 
 // play writes what a small quorum does: two brokers register, a topic is made,
@@ -209,6 +260,26 @@ func TestSoundLogs(t *testing.T) {
 			q.lead(all, 4, 1002, 2, 1001, 1002)
 			q.vote(1001, 1002, 1003)
 		},
+		"a directory fails that holds no leader": func(q *quorum) { inDirectories(q, 2) },
+		"a leader shuts down": func(q *quorum) {
+			leaves(q)
+			q.records(all, 3, moved(kafka.NoLeader))
+			q.records(all, 3, &metadata.NoOpRecord{})
+		},
+		"a controller is deposed while a leader shuts down": func(q *quorum) {
+			leaves(q)
+			q.lead(all, 4, 1002, 2)
+			q.records(all, 4, &metadata.NoOpRecord{})
+		},
+		"a topic that may have an unclean leader":   func(q *quorum) { allow(q, "t", uncleanConfig, "true"); unclean(q) },
+		"a cluster that may have an unclean leader": func(q *quorum) { allow(q, "", uncleanConfig, "true"); unclean(q) },
+		"a reassignment": func(q *quorum) {
+			allow(q, "t", minISRConfig, "2")
+			reassign(q, []kafka.BrokerID{2}, []kafka.BrokerID{1, 3, 4}, []kafka.BrokerID{3, 4})
+		},
+		"a reassignment is cancelled": func(q *quorum) {
+			reassign(q, []kafka.BrokerID{2, 3}, []kafka.BrokerID{1, 2}, []kafka.BrokerID{2})
+		},
 		"a voter that came late": func(q *quorum) { q.late(2); q.records([]int{2}, 3, &metadata.NoOpRecord{}) },
 	} {
 		q := play(t)
@@ -264,10 +335,48 @@ func TestPlantedFaults(t *testing.T) {
 			c.TopicID = kafka.UUID{8}
 			q.records(all, 3, c)
 		}},
-		"a fenced leader":            {"C4", func(q *quorum) { q.records(all, 3, moved(1, 1, 2)) }},
-		"a leader out of sync":       {"C3", func(q *quorum) { q.records(all, 3, moved(2, 1)) }},
-		"nobody in sync":             {"C3", func(q *quorum) { q.records(all, 3, moved(kafka.NoLeader, []kafka.BrokerID{}...)) }},
-		"an unclean leader":          {"C6", func(q *quorum) { q.records(all, 3, register(1, 8), moved(1, 1)) }},
+		"a fenced leader":                 {"C4", func(q *quorum) { q.records(all, 3, moved(1, 1, 2)) }},
+		"a leader out of sync":            {"C3", func(q *quorum) { q.records(all, 3, moved(2, 1)) }},
+		"nobody in sync":                  {"C3", func(q *quorum) { q.records(all, 3, moved(kafka.NoLeader, []kafka.BrokerID{}...)) }},
+		"an unclean leader":               {"C6", func(q *quorum) { q.records(all, 3, register(1, 8), moved(1, 1)) }},
+		"an unclean leader without leave": {"C6", unclean},
+		"an unclean leader that is not wanted": {"C6", func(q *quorum) {
+			allow(q, "", uncleanConfig, "true")
+			allow(q, "t", uncleanConfig, "false")
+			unclean(q)
+		}},
+		"a leader epoch left out": {"C2", func(q *quorum) {
+			p := *partition
+			p.Leader, p.ISR, p.LeaderEpoch, p.PartitionEpoch = 2, []kafka.BrokerID{2}, 3, 2
+			q.records(all, 3, &p)
+		}},
+		"a fenced broker that goes on leading": {"C4", func(q *quorum) {
+			q.records(all, 3, &metadata.FenceBrokerRecord{ID: 2, Epoch: 2}, &metadata.NoOpRecord{})
+		}},
+		"a broker that shuts down and leads": {"C4", func(q *quorum) { leaves(q); q.records(all, 3, &metadata.NoOpRecord{}) }},
+		"a leader whose directory failed":    {"K16", func(q *quorum) { inDirectories(q, 3) }},
+		"a replica that nobody adds": {"C9", func(q *quorum) {
+			c := metadata.NewPartitionChange(topicID, 0)
+			c.Replicas = []kafka.BrokerID{1, 2, 3}
+			q.records(all, 3, c)
+		}},
+		"a reassignment that ends early": {"C9", func(q *quorum) {
+			reassign(q, []kafka.BrokerID{2}, []kafka.BrokerID{1, 3, 4}, []kafka.BrokerID{3})
+		}},
+		"a reassignment that leaves too few": {"C9", func(q *quorum) {
+			allow(q, "t", minISRConfig, "2")
+			q.records(all, 3, register(1, q.next()))
+			isr := moved(2, 2, 1)
+			isr.Leader = metadata.LeaderUnchanged
+			shrink := moved(1, 1)
+			shrink.Replicas = []kafka.BrokerID{1, 3}
+			shrink.RemovingReplicas = []kafka.BrokerID{}
+			begin := metadata.NewPartitionChange(topicID, 0)
+			begin.Replicas, begin.AddingReplicas = []kafka.BrokerID{1, 2, 3}, []kafka.BrokerID{3}
+			settled := metadata.NewPartitionChange(topicID, 0)
+			settled.AddingReplicas, settled.RemovingReplicas = []kafka.BrokerID{}, []kafka.BrokerID{2}
+			q.records(all, 3, isr, begin, settled, shrink)
+		}},
 		"an epoch that goes back":    {"C2", func(q *quorum) { q.records(all, 3, partition) }},
 		"another leader of an epoch": {"C1", func(q *quorum) { p := *partition; p.LeaderEpoch = 1; q.records(all, 3, register(1, 8), &p) }},
 		"a topic that is back":       {"C8", func(q *quorum) { q.records(all, 3, &metadata.RemoveTopicRecord{TopicID: topicID}, newTopic) }},

@@ -65,7 +65,7 @@ func (c *content) begin(image *metadata.Image, end kafka.Offset) {
 	c.image, c.began, c.next = image, end, end
 	c.rules.Features(image)
 	for b := range image.Brokers() {
-		c.rules.Broker(nil, b, 0, end)
+		c.rules.Broker(nil, b, image.Epoch(), 0, end)
 	}
 	for t := range image.Topics() {
 		c.rules.Topic(t.Name(), t.ID(), false)

@@ -44,6 +44,7 @@ type ledger struct {
 	fenced     map[registration]bool         // as the controller saw it when it last sent a heartbeat
 	reported   map[registration]kafka.Offset // the highest offset that a broker said it has
 	blocks     map[int64]bool                // first producer ids given
+	asked      map[appended]bool             // batches of unclean elections that were asked for
 }
 
 type stateKey struct {
@@ -68,7 +69,7 @@ func newLedger() *ledger {
 	return &ledger{
 		digests: map[kafka.Offset]uint64{}, last: metadata.Empty(),
 		rules: checker.NewMetadata(), states: map[stateKey]*metadata.Partition{}, registered: map[registration]bool{},
-		shutdowns: map[registration]shutdown{}, fenced: map[registration]bool{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{},
+		shutdowns: map[registration]shutdown{}, fenced: map[registration]bool{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{}, asked: map[appended]bool{},
 	}
 }
 
@@ -115,11 +116,18 @@ func (j *judge) applied(c *controller) {
 // changed looks at the step from one committed image to the next, by the batch
 // that begins at from.
 func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Offset) {
-	rules := j.ledger.rules
+	rules, first := j.ledger.rules, c.n.disk.at(from)
+	epoch := int32(first.epoch)
+	rules.UncleanAsked = j.ledger.asked[appended{first.epoch, from}]
+	if r, _, err := metadata.ReadRecord(j.w.values[first.value]); err == nil {
+		if _, goesOn := r.(*metadata.PartitionChangeRecord); !goesOn {
+			rules.Rest(old, epoch)
+		}
+	}
 	rules.Features(image)
 	for b := range image.Brokers() {
 		was, _ := old.Broker(b.ID)
-		rules.Broker(was, b, from, c.next)
+		rules.Broker(was, b, epoch, from, c.next)
 		j.brokerChanged(was, b, image)
 	}
 	for t := range image.Topics() {
@@ -133,7 +141,7 @@ func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Of
 			if existed {
 				before, _ = was.Partition(n)
 			}
-			if before != p {
+			if before == nil || !before.Equal(p) { // an image of a snapshot shares nothing
 				rules.Partition(image, t, n, before, p)
 				j.ledger.states[stateKey{t.ID(), n, p.PartitionEpoch}] = p
 			}
@@ -222,6 +230,7 @@ func (j *judge) decided(c *controller, in machine.Input, fx machine.Effects, lea
 	if b, ok := c.m.Working().Broker(leaver); ok && !b.Fenced {
 		j.fail("C11", c.n.id, "broker %d waits on although it leads nothing and all active brokers have seen its shutdown, at %d: %v", leaver, c.began[registration{b.ID, b.Epoch}], c.reports)
 	}
+	j.asked(c, in, fx)
 	for _, e := range fx.Events {
 		switch e.Kind {
 		case machine.BrokerFenced:

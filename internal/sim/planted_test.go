@@ -231,6 +231,36 @@ var plantedBugs = []plant.Bug{
 		Args:       []string{withMetadata},
 	},
 	{
+		Name:       "unclean-leader-without-leave",
+		Edits:      []plant.Edit{{"machine/sweep.go", "return topicSetting(image, topic, uncleanConfig) == \"true\"", "return topicSetting(image, topic, uncleanConfig) != \"true\""}},
+		Invariants: []string{"C6"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "reassignment-ends-before-its-replicas-are-in-sync",
+		Edits:      []plant.Edit{{"machine/partitionchange.go", " || !containsAll(isr, c.adding) {", " {"}},
+		Invariants: []string{"C9"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "smaller-reassignment-ends-below-min-isr",
+		Edits:      []plant.Edit{{"machine/partitionchange.go", "len(c.adding) < len(c.removing) && !containsAll(isr, replicas)", "false"}},
+		Invariants: []string{"C9"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "fenced-broker-goes-on-leading",
+		Edits:      []plant.Edit{{"machine/tick.go", "partitions := m.walk(gone(b.ID))", "partitions := m.walk(withoutLeader(kafka.NoLeader))"}},
+		Invariants: []string{"C4"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "offline-directory-goes-on-leading",
+		Edits:      []plant.Edit{{"machine/directories.go", "return p.HasReplica(b.ID) && slices.Contains(offline, p.Directory(b.ID))", "return false"}},
+		Invariants: []string{"K16"},
+		Args:       []string{withMetadata},
+	},
+	{
 		Name:       "producer-ids-before-they-are-committed",
 		Edits:      []plant.Edit{{"machine/electleaders.go", "NextProducerID: next + producerIDBlock}", "NextProducerID: next + 1}"}},
 		Invariants: []string{"C10", "K15"},
