@@ -157,14 +157,13 @@ func (m *Machine) appendChanges(changes ...QuorumChange) kafka.Offset {
 }
 
 // changeCommitted ends the operation whose record is committed now. A leader
-// that is no voter any more has served to commit just that, and resigns.
+// that is no voter any more has served to commit just that, and resigns, even
+// if the operation was answered before.
 func (m *Machine) changeCommitted() {
-	c := m.lead.change
-	if c == nil || c.offset == kafka.NoOffset || m.lead.hw <= c.offset {
-		return
+	if c := m.lead.change; c != nil && c.offset != kafka.NoOffset && m.lead.hw > c.offset {
+		m.endChange(kafka.None, "")
 	}
-	m.endChange(kafka.None, "")
-	if c.remove && !m.isVoter {
+	if !m.isVoter && m.lead.hw > m.history[len(m.history)-1].offset {
 		m.lead.mustResign = true
 	}
 }
