@@ -30,7 +30,9 @@ func (c chain) holds(base kafka.Offset, held []kafka.BrokerID) bool {
 // judge compares the logs of a file, all of which were seen.
 func (g *logs) judge(head line) chain {
 	c := g.newest(head.Voters)
-	hw := g.committed(c, g.voting(c, head.Voters))
+	set, out := g.voting(c, head.Voters)
+	hw := g.committed(c, set)
+	g.resigned(out, set, head.Stopped, hw)
 	for _, id := range head.Voters {
 		if s := g.snapshots[id]; g.places[id].start > s.end {
 			g.fault("K9", "the log of voter %d begins at offset %d, its newest snapshot ends at %d", id, g.places[id].start, s.end)

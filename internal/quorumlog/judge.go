@@ -18,8 +18,8 @@ const ResultName = "quorum"
 //   - K2: logs that hold one batch hold the same ones before it
 //   - K3: no voter that runs differs from what a majority holds of the newest
 //     epoch
-//   - K7: voters change by one at a time, and a leader begins with those of its
-//     log
+//   - K7: voters change by one at a time, a leader begins with those of its log,
+//     is one of them, and goes once it is none
 //   - K8: an epoch begins with its LeaderChange record and has one; epochs go
 //     forward
 //   - K9: a snapshot is the replay of the log below it, and ends with a batch; a

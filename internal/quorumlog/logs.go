@@ -137,6 +137,9 @@ func (g *logs) elected(b metalog.Batch, m metalog.LeaderChange) {
 		g.fault("K1", "epoch %d has the leaders %d and %d", b.Epoch, other, m.Leader)
 	}
 	g.leaders[b.Epoch] = m.Leader
+	if !slices.ContainsFunc(m.Voters, func(v metalog.VoterKey) bool { return v.ID == m.Leader }) {
+		g.fault("K7", "leader %d of epoch %d is none of its voters %v", m.Leader, b.Epoch, keys(m.Voters))
+	}
 	granted := 0
 	for _, v := range m.Voters {
 		if slices.ContainsFunc(m.GrantingVoters, func(o metalog.VoterKey) bool { return o.ID == v.ID }) {

@@ -280,6 +280,16 @@ func TestSoundLogs(t *testing.T) {
 		"a reassignment is cancelled": func(q *quorum) {
 			reassign(q, []kafka.BrokerID{2, 3}, []kafka.BrokerID{1, 2}, []kafka.BrokerID{2})
 		},
+		"a leader that removes itself": func(q *quorum) {
+			q.vote(1001, 1002, 1003)
+			q.vote(1001, 1003)
+			q.lead(all, 4, 1001, 2, 1001, 1003)
+		},
+		"a leader that removes itself when a voter has stopped": func(q *quorum) {
+			q.vote(1001, 1002, 1003)
+			q.vote(1001, 1003)
+			q.stopped = true
+		},
 		"a voter that came late": func(q *quorum) { q.late(2); q.records([]int{2}, 3, &metadata.NoOpRecord{}) },
 	} {
 		q := play(t)
@@ -327,6 +337,20 @@ func TestPlantedFaults(t *testing.T) {
 			if err := os.Remove(filepath.Join(q.voters()[2].Dir, metalog.SnapshotID{EndOffset: 3, Epoch: 1}.FileName())); err != nil {
 				q.t.Fatal(err)
 			}
+		}},
+		"a leader that is no voter": {"K7: leader 1002 of epoch 4 is none", func(q *quorum) {
+			q.vote(1001, 1002, 1003)
+			q.vote(1001, 1003)
+			q.lead(all, 4, 1002, 2, 1001, 1003)
+		}},
+		"a leader that stays when it is removed": {"K7: leader 1002 of epoch 3 goes on", func(q *quorum) {
+			q.vote(1001, 1002, 1003)
+			q.vote(1001, 1003)
+		}},
+		"a leader that removes one after itself": {"K7: leader 1002 of epoch 3 changes", func(q *quorum) {
+			q.vote(1001, 1002, 1003)
+			q.vote(1001, 1003)
+			q.vote(1001)
 		}},
 		"two voters go at once":           {"K7", func(q *quorum) { q.vote(1001) }},
 		"a leader with voters of its own": {"K7", func(q *quorum) { q.lead(all, 4, 1002, 2, 1002, 1003) }},
@@ -388,7 +412,11 @@ func TestPlantedFaults(t *testing.T) {
 	} {
 		q := play(t)
 		c.plant(q)
-		if _, faults := judged(t, q.store()); !strings.Contains("\n"+faults, "\n"+c.want+": ") {
+		want := c.want
+		if !strings.Contains(want, ":") {
+			want += ": "
+		}
+		if _, faults := judged(t, q.store()); !strings.Contains("\n"+faults, "\n"+want) {
 			t.Errorf("%s: want %s, found %q", name, c.want, faults)
 		}
 	}

@@ -38,10 +38,19 @@ func keys(voters []metalog.VoterKey) (ids []kafka.BrokerID) {
 	return ids
 }
 
+// outsider is a leader that removed itself from the voters.
+type outsider struct {
+	leader kafka.BrokerID
+	epoch  kafka.LeaderEpoch
+	end    kafka.Offset // of the batch that removed it; 0 for none
+}
+
 // voting follows the voters along the chain and gives the last ones: those that
-// ran, as long as nothing else is known.
-func (g *logs) voting(c chain, ran []kafka.BrokerID) []kafka.BrokerID {
+// ran, as long as nothing else is known. A leader that is none of them any more
+// may only commit that: a further change would come when it is committed.
+func (g *logs) voting(c chain, ran []kafka.BrokerID) ([]kafka.BrokerID, outsider) {
 	var set []kafka.BrokerID
+	var out outsider
 	if c.from > 0 {
 		set = g.snapshots[c.first].voters
 	}
@@ -57,14 +66,28 @@ func (g *logs) voting(c chain, ran []kafka.BrokerID) []kafka.BrokerID {
 				g.fault("K7", "epoch %d begins with the voters %v, the log below offset %d has %v", e.epoch, next.ids, e.base, set)
 			case n > 1:
 				g.fault("K7", "the voters %v become %v at once, at offset %d", set, next.ids, e.base)
+			case !next.same && out.end > 0 && out.epoch == e.epoch:
+				g.fault("K7", "leader %d of epoch %d changes the voters at offset %d, of whom it is none", out.leader, e.epoch, e.base)
 			}
-			set = next.ids
+			set, out = next.ids, outsider{}
+			if leader, ok := g.leaders[e.epoch]; ok && !slices.Contains(set, leader) {
+				out = outsider{leader, e.epoch, e.end}
+			}
 		}
 	}
 	if set == nil {
-		return ran
+		set = ran
 	}
-	return set
+	return set, out
+}
+
+// resigned looks at a leader that removed itself: once that is committed, below
+// hw, the voters that are left elect another, unless one of them does not run.
+func (g *logs) resigned(out outsider, set, stopped []kafka.BrokerID, hw kafka.Offset) {
+	alone := slices.ContainsFunc(set, func(id kafka.BrokerID) bool { return slices.Contains(stopped, id) })
+	if out.end > 0 && hw >= out.end && !alone {
+		g.fault("K7", "leader %d of epoch %d goes on, though offset %d is committed, since which the voters are %v", out.leader, out.epoch, out.end-1, set)
+	}
 }
 
 // differ counts who is in one set alone.
