@@ -187,7 +187,7 @@ func (c *controller) step(in machine.Input) {
 			return
 		}
 	}
-	leaver := w.judge.arrives(c, in)
+	leaver, before := w.judge.arrives(c, in), c.m.Working()
 	fx, err := c.m.Step(c.n.clock(), in)
 	if err != nil {
 		w.judge.fail("K12", c.n.id, "%T: %v", in, err)
@@ -195,6 +195,7 @@ func (c *controller) step(in machine.Input) {
 	}
 	c.due = fx.Deadline
 	w.judge.decided(c, in, fx, leaver)
+	w.judge.obeys(c, in, before, fx)
 	switch in.(type) {
 	case machine.Committed, machine.Snapshot:
 		w.judge.applied(c) // before answers tell of it

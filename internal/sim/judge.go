@@ -32,6 +32,8 @@ import (
 //   - CheckQuorum: a leader that hears no majority resigns.
 //   - VotersOnly: nobody campaigns but a voter, as its own log has it, and nobody
 //     leads whom not a majority of the voters of its log voted for.
+//   - RemovedLeaderResigns: a leader whose removal from the voters is committed
+//     does not lead on.
 //   - OneVoterChange: the voters change by one at a time, and only once the change
 //     before and a record of the leader's epoch are committed.
 //   - SnapshotIsPrefix: two snapshots of one id say the same of the quorum.
@@ -385,6 +387,10 @@ func (j *judge) afterEvent() {
 			j.overdue(n.ctl)
 		}
 		if s.role.State != raft.Leader || !n.up || n.paused || j.violation != nil {
+			continue
+		}
+		if q := n.disk.quorum(); q.voters != 0 && !q.voters.has(i) && n.disk.lastChange(n.disk.end()) < n.hw {
+			j.fail("RemovedLeaderResigns", i, "it leads epoch %d, but the voters %b are committed", s.role.Epoch, q.voters)
 			continue
 		}
 		limit := j.w.now - j.w.p.fetchTimeout*3/2*1000/time.Duration(n.rate) - time.Microsecond

@@ -17,11 +17,15 @@ import (
 // Its invariants are numbered as bugs of Kafka's controllers are filed: those that
 // the replayed log alone can break are rules, of checker.Metadata; and
 //
+//   - C5: a leader changes no partition of which it knows other epochs than the
+//     controller.
 //   - C7: an acknowledged AlterPartition is in the log as it was told.
 //   - C9: a reassignment ends, once all replicas can be in sync.
 //   - C10: producer ids are given once.
 //   - C11: a controlled shutdown is granted to a broker that leads nothing, as
 //     soon as all active brokers have said that they have seen it.
+//   - C12: a request of a broker's former registration is refused and changes
+//     nothing.
 //   - K9: a snapshot is the replay of the log below it.
 //   - K10, K11: at an offset all brokers, and all controllers, hold the same
 //     metadata, and none above what is committed.
@@ -30,8 +34,7 @@ import (
 //     fenced; one that is silent is.
 //   - K15: what was acknowledged is committed.
 //
-// C5 and C12, of requests and events that come too late, break one of these
-// where they are broken; the rest of the K are those of Raft, see judge.
+// The rest of the K are those of Raft, see judge.
 type ledger struct {
 	digests map[kafka.Offset]uint64 // of the metadata behind an offset
 	last    *metadata.Image         // committed, of the highest offset any node has replayed

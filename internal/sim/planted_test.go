@@ -127,6 +127,11 @@ var plantedBugs = []plant.Bug{
 		Invariants: []string{"OneVoterChange"},
 	},
 	{
+		Name:       "removed-leader-leads-on",
+		Edits:      []plant.Edit{{"raft/voterchange.go", "if !m.isVoter && m.lead.hw > m.history[len(m.history)-1].offset {", "if false {"}},
+		Invariants: []string{"RemovedLeaderResigns"},
+	},
+	{
 		Name:       "removed-voter-campaigns",
 		Edits:      []plant.Edit{{"raft/transition.go", "return m.isVoter && !m.leaving", "return !m.leaving"}},
 		Invariants: []string{"VotersOnly"},
@@ -198,6 +203,18 @@ var plantedBugs = []plant.Bug{
 		Name:       "fenced-broker-is-elected",
 		Edits:      []plant.Edit{{"machine/electorate.go", "if b, ok := m.image().Broker(id); ok && b.Active() {", "if b, ok := m.image().Broker(id); ok {"}},
 		Invariants: []string{"C4", "C9", "Liveness"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "partition-epoch-of-before-is-obeyed",
+		Edits:      []plant.Edit{{"machine/alterpartition.go", "\tcase want.PartitionEpoch < int32(p.PartitionEpoch):\n\t\treturn kafka.InvalidUpdateVersion\n", ""}},
+		Invariants: []string{"C5"},
+		Args:       []string{withMetadata},
+	},
+	{
+		Name:       "heartbeat-of-a-former-registration-is-obeyed",
+		Edits:      []plant.Edit{{"machine/heartbeat.go", "\tif !ok || int64(b.Epoch) != req.BrokerEpoch {\n\t\tresp.ErrorCode, resp.IsFenced", "\tif !ok {\n\t\tresp.ErrorCode, resp.IsFenced"}},
+		Invariants: []string{"C12"},
 		Args:       []string{withMetadata},
 	},
 	{
