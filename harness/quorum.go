@@ -12,6 +12,7 @@ import (
 	"kbench/internal/checker"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/quorumlog"
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kraftcontroller/metalog"
 )
@@ -55,6 +56,10 @@ func (run *cellRun) judgeQuorum(ctx context.Context) error {
 	if len(voters) == 0 {
 		return nil
 	}
+	traced, err := run.cluster.Events(ctx)
+	if err != nil {
+		return fmt.Errorf("keep the logs of the quorum: %w", err)
+	}
 	f, err := os.Create(filepath.Join(run.w.Dir(), run.stem()+quorumlog.FileSuffix))
 	if err != nil {
 		return fmt.Errorf("keep the logs of the quorum: %w", err)
@@ -62,7 +67,7 @@ func (run *cellRun) judgeQuorum(ctx context.Context) error {
 	var r checker.Result
 	var last error
 	_ = settle(ctx, "the voters agree", func(context.Context) error { // the last look counts
-		r, last = lookAtQuorum(f, voters)
+		r, last = lookAtQuorum(f, voters, traced)
 		if last == nil && !r.OK() {
 			return errUnsettled
 		}
@@ -76,13 +81,13 @@ func (run *cellRun) judgeQuorum(ctx context.Context) error {
 }
 
 // lookAtQuorum takes the logs into an emptied file and judges that.
-func lookAtQuorum(f *os.File, voters []quorumlog.Voter) (checker.Result, error) {
+func lookAtQuorum(f *os.File, voters []quorumlog.Voter, traced []trace.Event) (checker.Result, error) {
 	if err := f.Truncate(0); err != nil {
 		return checker.Result{}, err
 	}
 	for _, do := range []func() error{
 		func() error { return rewind(f) },
-		func() error { return quorumlog.Store(f, voters) },
+		func() error { return quorumlog.Store(f, voters, traced) },
 		func() error { return rewind(f) },
 	} {
 		if err := do(); err != nil {

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +22,14 @@ import (
 type stoppable struct {
 	embeddedNode
 	running bool
+	traced  string
 }
 
 func (n stoppable) Running() bool { return n.running }
+
+func (n stoppable) Trace(context.Context) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader(n.traced)), nil
+}
 
 // wrapped is a node with more around it.
 type wrapped struct{ provider.Node }
@@ -33,7 +39,9 @@ func (n wrapped) Unwrap() provider.Node { return n.Node }
 // The logs of all our voters are read, of those that stopped too, and of no
 // broker and no real controller.
 func TestVoterLogs(t *testing.T) {
-	at := func(dir string, running bool) provider.Node { return stoppable{embeddedNode{dir: dir}, running} }
+	at := func(dir string, running bool) provider.Node {
+		return stoppable{embeddedNode: embeddedNode{dir: dir}, running: running}
+	}
 	c := &cluster{mode: nodeconfig.ModeKRaft, excluded: map[kafka.BrokerID]bool{1002: true}, nodes: []*node{
 		{id: 1001, racer: true, proc: at("a", true)},
 		{id: 1002, racer: true, proc: at("b", true)},           // paused
@@ -99,7 +107,7 @@ func quorumOf(t *testing.T) *cluster {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		c.nodes = append(c.nodes, &node{id: v.ID, racer: true, proc: stoppable{embeddedNode{dir: dir}, true}})
+		c.nodes = append(c.nodes, &node{id: v.ID, racer: true, proc: stoppable{embeddedNode: embeddedNode{dir: dir}, running: true}})
 	}
 	return c
 }
@@ -110,21 +118,29 @@ func quorumOf(t *testing.T) *cluster {
 func TestQuorumIsKeptAndJudged(t *testing.T) {
 	for name, c := range map[string]struct {
 		excluded map[kafka.BrokerID]bool
+		grants   int // controllers that have traced one
+		looked   int64
 		want     string
 	}{
-		"cut off": {map[kafka.BrokerID]bool{1001: true}, ""},
-		"running": {map[kafka.BrokerID]bool{}, "K3: voter 1001 "},
+		"cut off": {map[kafka.BrokerID]bool{1001: true}, 0, 6, ""},
+		"traced":  {map[kafka.BrokerID]bool{1001: true}, 2, 8, ""},
+		"running": {map[kafka.BrokerID]bool{}, 0, 6, "K3: voter 1001 "},
 	} {
 		run := newCellRun(t)
 		run.cluster = quorumOf(t)
 		run.cluster.excluded = c.excluded
+		for _, n := range run.cluster.nodes[:c.grants] {
+			traced := n.proc.(stoppable)
+			traced.traced = `{"t":1,"node":"c","kind":"controller.shutdown-granted","broker":1}` + "\n"
+			n.proc = traced
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // one look
 		if err := run.judgeQuorum(ctx); err != nil {
 			t.Fatal(err)
 		}
 		checks := run.out.Checks
-		if len(checks) != 1 || checks[0].Name != quorumlog.ResultName || checks[0].Looked == 0 || !strings.HasPrefix(strings.Join(checks[0].Faults, ""), c.want) || checks[0].OK != (c.want == "") {
+		if len(checks) != 1 || checks[0].Name != quorumlog.ResultName || checks[0].Looked != c.looked || !strings.HasPrefix(strings.Join(checks[0].Faults, ""), c.want) || checks[0].OK != (c.want == "") {
 			t.Errorf("%s: %+v", name, checks)
 		}
 		f, err := os.Open(filepath.Join(run.w.Dir(), run.stem()+quorumlog.FileSuffix))
@@ -161,7 +177,7 @@ func TestLogsOfColocatedVoters(t *testing.T) {
 func TestQuorumWithoutALog(t *testing.T) {
 	run := newCellRun(t)
 	run.cluster = quorumOf(t)
-	run.cluster.nodes[2].proc = stoppable{embeddedNode{dir: t.TempDir()}, true}
+	run.cluster.nodes[2].proc = stoppable{embeddedNode: embeddedNode{dir: t.TempDir()}, running: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run.judgeQuorum(ctx); err == nil || !strings.Contains(err.Error(), "voter 1003 has no metadata log") {

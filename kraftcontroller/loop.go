@@ -214,7 +214,7 @@ func (c *Controller) tell(events []machine.Event) {
 		if !ok {
 			continue
 		}
-		c.cfg.Raft.Trace.Emit(trace.Event{Kind: kind, Epoch: int64(c.claimed), Broker: int32(max(e.Broker, 0))})
+		c.cfg.Raft.Trace.Emit(trace.Event{Kind: kind, Epoch: int64(c.claimed), Broker: int32(max(e.Broker, 0)), Offset: int64(max(c.m.Image().Offset(), 0))})
 	}
 }
 

@@ -2,8 +2,10 @@ package quorumlog
 
 import (
 	"fmt"
+	"slices"
 
 	"kbench/internal/checker"
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/metalog"
@@ -22,19 +24,27 @@ type content struct {
 	began     kafka.Offset    // and where it began: the end of a snapshot, or 0
 	before    *metadata.Image // of the open transaction
 	snapshots map[kafka.Offset][]snapshot
+	grants    []trace.Event    // of shutdowns, that the replay has not come to
+	untimely  []checker.Broken // of those that it has
 }
 
 func newContent(c chain) *content {
 	return &content{chain: c, rules: checker.NewMetadata(), image: metadata.Empty(), snapshots: map[kafka.Offset][]snapshot{}}
 }
 
-func (c *content) broken() []checker.Broken { return append(c.rules.Broken, c.faults...) }
+func (c *content) broken() []checker.Broken {
+	return slices.Concat(c.rules.Broken, c.untimely, c.faults)
+}
 
 func (c *content) fault(invariant, format string, args ...any) {
 	c.faults = append(c.faults, checker.Broken{Invariant: invariant, Detail: fmt.Sprintf(format, args...)})
 }
 
 func (c *content) see(l line, raw []byte) error {
+	if l.Told != nil {
+		c.grants = append(c.grants, *l.Told)
+		return nil
+	}
 	if l.Snapshot != "" {
 		return c.snapshot(l, raw)
 	}
@@ -43,6 +53,7 @@ func (c *content) see(l line, raw []byte) error {
 		return err // what ends below is in the snapshot that the replay began with
 	}
 	c.compare()
+	c.granted()
 	switch {
 	case b.BaseOffset > c.next:
 		c.fault("K9", "no snapshot holds the records below offset %d, where the log of voter %d begins", b.BaseOffset, c.chain.first)

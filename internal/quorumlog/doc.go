@@ -6,6 +6,7 @@
 // with the voters that hold it, beside the last snapshots:
 //
 //	{"voters":[1001,1002,1003]}
+//	{"told":{"kind":"controller.shutdown-granted",…}}   what controllers traced
 //	{"held":[1001,1002,1003],"bytes":81}       and 81 bytes, a record batch v2
 //	{"held":[1001],"snapshot":"…","bytes":902} and 902 bytes, a snapshot's file
 //	{"end":true}
@@ -22,7 +23,7 @@
 // kbench verify when a run is judged again; everything runs on the caller's
 // goroutine.
 //
-//	err := quorumlog.Store(file, []quorumlog.Voter{{ID: 1001, Dir: logDir}, ...})
+//	err := quorumlog.Store(file, []quorumlog.Voter{{ID: 1001, Dir: logDir}, ...}, events)
 //	...
 //	result, err := quorumlog.Judge(file)
 package quorumlog

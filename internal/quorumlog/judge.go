@@ -25,6 +25,7 @@ const ResultName = "quorum"
 //   - K9: a snapshot is the replay of the log below it, and ends with a batch; a
 //     log begins no later than the newest snapshot ends
 //   - C10: producer ids are given once
+//   - C11: a broker that is granted its shutdown leads nothing, and is fenced
 //   - K12: every record replays
 func Judge(r io.ReadSeeker) (checker.Result, error) {
 	res, err := judge(r)

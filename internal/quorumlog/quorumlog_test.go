@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/metalog"
@@ -21,6 +22,7 @@ type quorum struct {
 	logs [3]*metalog.Log
 
 	stopped bool // the first voter is
+	traced  []trace.Event
 }
 
 var all = []int{0, 1, 2}
@@ -175,6 +177,11 @@ func leaves(q *quorum) {
 	q.records(all, 3, &metadata.BrokerRegistrationChangeRecord{BrokerID: 2, BrokerEpoch: 2, InControlledShutdown: 1})
 }
 
+// grant has a controller tell a broker that it may stop, now.
+func grant(q *quorum, broker int32) {
+	q.traced = append(q.traced, trace.Event{Kind: trace.ControllerShutdownGranted, Epoch: 3, Broker: broker, Offset: int64(q.next() - 1)})
+}
+
 // unclean makes a replica lead that is not in sync.
 func unclean(q *quorum) {
 	c := moved(1, 1)
@@ -220,7 +227,7 @@ func play(t *testing.T) *quorum {
 
 func (q *quorum) store() []byte {
 	var buf bytes.Buffer
-	if err := Store(&buf, q.voters()); err != nil {
+	if err := Store(&buf, q.voters(), q.traced); err != nil {
 		q.t.Fatal(err)
 	}
 	return buf.Bytes()
@@ -280,6 +287,14 @@ func TestSoundLogs(t *testing.T) {
 		"a reassignment is cancelled": func(q *quorum) {
 			reassign(q, []kafka.BrokerID{2, 3}, []kafka.BrokerID{1, 2}, []kafka.BrokerID{2})
 		},
+		"a shutdown that is granted": func(q *quorum) {
+			grant(q, 1)
+			leaves(q)
+			q.records(all, 3, moved(kafka.NoLeader), &metadata.FenceBrokerRecord{ID: 2, Epoch: 2})
+			grant(q, 2)
+			q.records(all, 3, register(2, q.next()), moved(2, 2)) // it is back
+			grant(q, 9)                                           // of whom nothing is known
+		},
 		"a leader that removes itself": func(q *quorum) {
 			q.vote(1001, 1002, 1003)
 			q.vote(1001, 1003)
@@ -337,6 +352,18 @@ func TestPlantedFaults(t *testing.T) {
 			if err := os.Remove(filepath.Join(q.voters()[2].Dir, metalog.SnapshotID{EndOffset: 3, Epoch: 1}.FileName())); err != nil {
 				q.t.Fatal(err)
 			}
+		}},
+		"a shutdown granted to a leader": {"C11", func(q *quorum) {
+			grant(q, 2)
+			leaves(q)
+			q.records(all, 3, moved(kafka.NoLeader), &metadata.FenceBrokerRecord{ID: 2, Epoch: 2})
+		}},
+		"a shutdown granted at the end": {"C11", func(q *quorum) { grant(q, 2) }},
+		"a shutdown granted to who may lead again": {"C11", func(q *quorum) {
+			leaves(q)
+			q.records(all, 3, moved(kafka.NoLeader))
+			grant(q, 2)
+			q.records(all, 3, &metadata.NoOpRecord{})
 		}},
 		"a leader that is no voter": {"K7: leader 1002 of epoch 4 is none", func(q *quorum) {
 			q.vote(1001, 1002, 1003)
@@ -497,7 +524,7 @@ func TestDamagedFile(t *testing.T) {
 }
 
 func TestStoreOfNoLog(t *testing.T) {
-	err := Store(io.Discard, []Voter{{ID: 1001, Dir: filepath.Join(t.TempDir(), "gone")}})
+	err := Store(io.Discard, []Voter{{ID: 1001, Dir: filepath.Join(t.TempDir(), "gone")}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "voter 1001") {
 		t.Errorf("%v", err)
 	}

@@ -42,7 +42,7 @@ func read(r io.Reader, yield func(l line, raw []byte) error) (line, error) {
 			return head, nil
 		}
 		var raw []byte
-		if err == nil {
+		if err == nil && l.Told == nil {
 			raw, err = readEntry(br, l)
 		}
 		if err == nil {

@@ -89,6 +89,7 @@ func (c *content) end() {
 		return // it ended early
 	}
 	c.compare()
+	c.granted()
 	var names []string
 	for _, end := range slices.Sorted(maps.Keys(c.snapshots)) {
 		if end <= c.began || end > c.next {

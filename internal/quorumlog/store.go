@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"kbench/internal/trace"
 	"kbench/kafka"
 )
 
@@ -25,18 +26,21 @@ type Voter struct {
 }
 
 // line is one JSON line of a stored file; the first has Voters and
-// Stopped, the last End, and behind all others stand Bytes bytes.
+// Stopped, those behind it Told, the last End, and behind all others stand Bytes
+// bytes.
 type line struct {
 	Voters   []kafka.BrokerID `json:"voters,omitempty"`
 	Stopped  []kafka.BrokerID `json:"stopped,omitempty"` // of the voters
+	Told     *trace.Event     `json:"told,omitempty"`    // what a controller traced
 	Held     []kafka.BrokerID `json:"held,omitempty"`
 	Snapshot string           `json:"snapshot,omitempty"` // the name of the file; "" for a batch
 	Bytes    int              `json:"bytes,omitempty"`
 	End      bool             `json:"end,omitempty"`
 }
 
-// Store writes the logs of the voters, which may run on.
-func Store(w io.Writer, voters []Voter) error {
+// Store writes the logs of the voters, which may run on, and of what their
+// controllers traced the grants of shutdowns.
+func Store(w io.Writer, voters []Voter, traced []trace.Event) error {
 	zw := gzip.NewWriter(w)
 	buf := bufio.NewWriter(zw)
 	enc := json.NewEncoder(buf)
@@ -56,6 +60,11 @@ func Store(w io.Writer, voters []Voter) error {
 		}
 	}
 	err := put(head, nil)
+	for i := range traced {
+		if err == nil && traced[i].Kind == trace.ControllerShutdownGranted {
+			err = put(line{Told: &traced[i]}, nil)
+		}
+	}
 	if err == nil {
 		err = storeSnapshots(voters, put)
 	}

@@ -17,7 +17,8 @@ const (
 	ControllerActive Kind = "controller.active"
 	// ControllerResigned: a controller gave up its epoch.
 	ControllerResigned Kind = "controller.resigned"
-	// ControllerShutdownGranted: the controller let a broker go.
+	// ControllerShutdownGranted: the controller let a broker go. KRaft: Offset is
+	// what was committed then.
 	ControllerShutdownGranted Kind = "controller.shutdown-granted"
 	// BrokerFenced: the controller declared a broker dead.
 	BrokerFenced Kind = "controller.broker-fenced"
