@@ -58,7 +58,8 @@ type kraftPlane struct {
 
 	regEpoch atomic.Int64
 	leader   atomic.Pointer[raftclient.LeaderAndEpoch]
-	moved    notifier // fires when leader changes
+	word     atomic.Pointer[word] // nil without one
+	moved    notifier             // fires when leader changes
 
 	lifecycle *channel // registration and heartbeats
 	assigning *channel // AssignReplicasToDirs

@@ -185,10 +185,13 @@ func (p *kraftPlane) logDirFailed(context.Context) {
 // heartbeat sends one heartbeat and gives the time until the next.
 func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration, left bool, err error) {
 	var offline [][16]byte
+	var sent int64
+	led := p.leader.Load()
 	wantLeave := false
 	select {
 	case <-p.leaving:
 		wantLeave = true
+		p.word.Store(nil) // it is fenced as it is let go
 	default:
 	}
 	kresp, err := p.lifecycle.request(ctx, func(v wire.Versions) (kmsg.Request, error) {
@@ -196,6 +199,7 @@ func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration
 		req.BrokerID, req.BrokerEpoch = int32(p.b.cfg.ID), p.regEpoch.Load()
 		req.CurrentMetadataOffset = int64(p.b.Image().Offset())
 		req.WantShutdown = wantLeave
+		sent = trace.Now()
 		var err error
 		if req.Version, err = v.Pick(int16(kmsg.BrokerHeartbeat), 0, 1); req.Version >= 1 {
 			offline = p.b.dirs.ids(true)
@@ -212,16 +216,35 @@ func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration
 	case kafka.StaleBrokerEpoch:
 		p.b.log.Warn("the controller knows another registration, registering again")
 		l.registered = false
+		p.word.Store(nil)
 		return lifecycleBackoff, false, nil
 	default:
 		return 0, false, fmt.Errorf("BrokerHeartbeat: %w", code)
 	}
 	p.b.dirs.told(offline)
+	if led == p.leader.Load() && !resp.IsFenced && !wantLeave {
+		p.word.Store(&word{sent, led.Epoch})
+	}
 	if wantLeave && resp.ShouldShutdown {
 		close(p.granted)
 		return 0, true, nil
 	}
 	return p.nextHeartbeat(l, resp, wantLeave), false, nil
+}
+
+// word is that of the controller of an epoch that the broker is not fenced.
+type word struct {
+	sent int64 // trace.Now as the broker sent the heartbeat
+	by   kafka.LeaderEpoch
+}
+
+// heardFenced has the trace tell that the metadata has a broker fenced which
+// heartbeats.
+func (p *kraftPlane) heardFenced() {
+	if w := p.word.Swap(nil); w != nil {
+		now := trace.Now()
+		p.b.cfg.Trace.Emit(trace.Event{T: now, Kind: trace.BrokerHeardFenced, Epoch: int64(w.by), Broker: int32(p.b.cfg.ID), N: now - w.sent})
+	}
 }
 
 func (p *kraftPlane) nextHeartbeat(l *life, resp *kmsg.BrokerHeartbeatResponse, wantLeave bool) time.Duration {

@@ -105,6 +105,10 @@ func (u *publisher) publish() {
 	d := u.delta
 	u.delta, u.pending = metadata.NewDelta(img), false
 	b.publish(img)
+	was, known := old.Broker(b.cfg.ID)
+	if now, ok := img.Broker(b.cfg.ID); known && ok && was.Epoch == now.Epoch && !was.Fenced && now.Fenced {
+		u.p.heardFenced()
+	}
 	if d.Base() == old {
 		u.apply(d, img)
 	} else { // the delta began before anything was published

@@ -189,6 +189,42 @@ func TestKRaftControlledShutdown(t *testing.T) {
 	}
 }
 
+// A broker that heartbeats and is fenced traces since when it has had the word of
+// the controller that it is not; one that asks to leave is fenced by that.
+func TestKRaftHeardFenced(t *testing.T) {
+	r := newKRaftRig(t)
+	p := r.start(1, nil)
+	fence := func() {
+		b, ok := r.committed().Broker(1)
+		if !ok {
+			t.Fatal("it is not registered")
+		}
+		r.write(&metadata.BrokerRegistrationChangeRecord{BrokerID: 1, BrokerEpoch: b.Epoch, Fenced: 1})
+	}
+	heartbeats := func() int { r.mu.Lock(); defer r.mu.Unlock(); return r.heartbeats[1] }
+	eventually(t, "it has had the word", func() bool { return heartbeats() > 3 })
+	fence()
+	after := heartbeats()
+	eventually(t, "it has it again", func() bool { return heartbeats() > after+3 })
+	r.mu.Lock()
+	granted := false
+	r.onHeartbeat = func(req *kmsg.BrokerHeartbeatRequest, _ *kmsg.BrokerHeartbeatResponse) {
+		if req.WantShutdown && !granted {
+			granted = true
+			fence()
+		}
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.events(t); strings.Count(got, "broker.heard-fenced") != 1 {
+		t.Errorf("trace: %s", got)
+	}
+}
+
 // A registration that the controller no longer knows is made again.
 func TestKRaftStaleEpochRegistersAgain(t *testing.T) {
 	r := newKRaftRig(t)

@@ -194,11 +194,18 @@ func TestControlledShutdownOfABroker(t *testing.T) {
 	leaver.shutdown()
 	await(t, "the shutdown to be granted", func() bool { return leaver.heartbeat().ShouldShutdown })
 	leaver.stop()
-	image := cl.active(-1).c.View().Image
+	n := cl.active(-1)
+	image := n.c.View().Image
 	for tp, p := range image.Partitions() {
 		if p.Leader == leaver.id || p.Leader < 0 || p.InISR(leaver.id) {
 			t.Fatalf("%v: %v", tp, p)
 		}
+	}
+	n.kill()
+	if !slices.ContainsFunc(cl.events(n.id), func(e trace.Event) bool {
+		return e.Kind == trace.ControllerShutdownGranted && e.Broker == int32(leaver.id) && e.Offset > int64(leaver.epoch)
+	}) {
+		t.Error("the trace does not tell at which offset")
 	}
 }
 
@@ -221,7 +228,9 @@ func TestDeadBrokerIsFenced(t *testing.T) {
 		return ok && !b.Fenced
 	})
 	n.kill()
-	if !slices.ContainsFunc(cl.events(n.id), func(e trace.Event) bool { return e.Kind == trace.BrokerFenced && e.Broker == 1 }) {
+	if !slices.ContainsFunc(cl.events(n.id), func(e trace.Event) bool {
+		return e.Kind == trace.BrokerFenced && e.Broker == 1 && e.N == int64(3*time.Second)
+	}) {
 		t.Error("the trace does not tell")
 	}
 }

@@ -1,6 +1,7 @@
 package kraftcontroller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -214,7 +215,11 @@ func (c *Controller) tell(events []machine.Event) {
 		if !ok {
 			continue
 		}
-		c.cfg.Raft.Trace.Emit(trace.Event{Kind: kind, Epoch: int64(c.claimed), Broker: int32(max(e.Broker, 0)), Offset: int64(max(c.m.Image().Offset(), 0))})
+		t := trace.Event{Kind: kind, Epoch: int64(c.claimed), Broker: int32(max(e.Broker, 0)), Offset: int64(max(c.m.Image().Offset(), 0))}
+		if e.Kind == machine.BrokerFenced {
+			t.N = int64(cmp.Or(c.cfg.Machine.SessionTimeout, machine.DefaultSessionTimeout))
+		}
+		c.cfg.Raft.Trace.Emit(t)
 	}
 }
 

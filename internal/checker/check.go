@@ -49,9 +49,10 @@ func (v Verdict) OK() bool {
 //   - epochs-forward: what one process serves never goes back in leader epoch
 //   - one-controller: a controller epoch is claimed by one node only
 //   - controller-epochs-forward: a node never sees a controller epoch go back
+//   - live-not-fenced: no broker is fenced within a session of its heartbeat
 func Check(h History) Verdict {
 	return Verdict{
 		acknowledged(h), linearizable(h), equalImages(h.Views), oneLeader(h), epochsForward(h.Observations),
-		oneController(h.Elections), controllerEpochsForward(h.Epochs),
+		oneController(h.Elections), controllerEpochsForward(h.Epochs), liveNotFenced(h.Fences),
 	}
 }

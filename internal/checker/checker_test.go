@@ -58,6 +58,7 @@ func soundButForTimes() History {
 		},
 		Elections: []Election{{1, "c1", 1}, {2, "c2", 2}},
 		Epochs:    []EpochSeen{{1, "b1", 1}, {2, "b1", 2}, {3, "b2", 1}, {4, "b2", 2}},
+		Fences:    []Fence{{AtNs: 5e9, Broker: 1, Epoch: 2, SilentNs: 2e9, SessionNs: 2e9}},
 	}
 }
 
@@ -111,11 +112,12 @@ func TestPlantedFaults(t *testing.T) {
 		"a partition more": {func(h *History) {
 			h.Views[1].Topics[2].Partitions = append(h.Views[1].Topics[2].Partitions, part(1, 1, 0))
 		}, []string{"equal-images"}, "has 1 partitions on broker 1 and 2"},
-		"two leaders":        {func(h *History) { h.Observations[1].Leader = 2 }, []string{"one-leader"}, "a-0 has two leaders in epoch 0: 1 as broker 1 served it, 2 as broker 2 did"},
-		"views against seen": {func(h *History) { h.Observations[5].Leader, h.Observations[4].Leader = 2, 2 }, []string{"one-leader"}, "two leaders in epoch 3"},
-		"epoch back":         {func(h *History) { h.Observations[5].LeaderEpoch, h.Observations[5].Leader = 0, 1 }, []string{"epochs-forward"}, "broker 1 served a-0 with leader epoch 0 after 1"},
-		"two controllers":    {func(h *History) { h.Elections[1].Epoch = 1 }, []string{"one-controller"}, "controller epoch 1 was claimed by c1 and by c2"},
-		"older controller":   {func(h *History) { h.Epochs[3].Epoch = 0 }, []string{"controller-epochs-forward"}, "b2 saw controller epoch 0 after 1"},
+		"two leaders":             {func(h *History) { h.Observations[1].Leader = 2 }, []string{"one-leader"}, "a-0 has two leaders in epoch 0: 1 as broker 1 served it, 2 as broker 2 did"},
+		"views against seen":      {func(h *History) { h.Observations[5].Leader, h.Observations[4].Leader = 2, 2 }, []string{"one-leader"}, "two leaders in epoch 3"},
+		"epoch back":              {func(h *History) { h.Observations[5].LeaderEpoch, h.Observations[5].Leader = 0, 1 }, []string{"epochs-forward"}, "broker 1 served a-0 with leader epoch 0 after 1"},
+		"two controllers":         {func(h *History) { h.Elections[1].Epoch = 1 }, []string{"one-controller"}, "controller epoch 1 was claimed by c1 and by c2"},
+		"a live broker is fenced": {func(h *History) { h.Fences[0].SilentNs = 1.9e9 }, []string{"live-not-fenced"}, "epoch 2 fenced broker 1 1.9s after"},
+		"older controller":        {func(h *History) { h.Epochs[3].Epoch = 0 }, []string{"controller-epochs-forward"}, "b2 saw controller epoch 0 after 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := sound()
@@ -233,5 +235,20 @@ func TestFromTraces(t *testing.T) {
 	})
 	if len(elections) != 1 || len(epochs) != 2 || !controllerEpochsForward(epochs).OK() {
 		t.Errorf("%+v %+v", elections, epochs)
+	}
+}
+
+// A controller is held to what it has heard: what another one did, or it did
+// before, is no fence that the broker heard of.
+func TestFencesFromTraces(t *testing.T) {
+	fenced := func(at int64, broker int32, epoch int64) trace.Event {
+		return trace.Event{T: at, Node: "c", Kind: trace.BrokerFenced, Broker: broker, Epoch: epoch, N: 20}
+	}
+	got := FencesFromTraces([]trace.Event{
+		fenced(9, 1, 2), fenced(15, 1, 1), fenced(16, 2, 2), fenced(30, 1, 2), fenced(41, 1, 2),
+		{T: 40, Node: "b1", Kind: trace.BrokerHeardFenced, Broker: 1, Epoch: 2, N: 30},
+	})
+	if want := []Fence{{AtNs: 30, Broker: 1, Epoch: 2, SilentNs: 20, SessionNs: 20}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

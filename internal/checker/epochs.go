@@ -1,6 +1,10 @@
 package checker
 
-import "kbench/kafka"
+import (
+	"time"
+
+	"kbench/kafka"
+)
 
 // leaderKey is one leadership. The topic id tells a topic from a later one of
 // the same name, whose epochs start anew.
@@ -104,6 +108,23 @@ func oneController(es []Election) Result {
 			continue
 		}
 		owner[e.Epoch] = e.Node
+	}
+	return r
+}
+
+// clocksDiffer is how much two clocks of one machine may.
+const clocksDiffer = int64(time.Millisecond)
+
+// liveNotFenced: a controller that heard a broker lets its session pass before it
+// fences it.
+func liveNotFenced(fs []Fence) Result {
+	r := Result{Name: "live-not-fenced"}
+	for _, f := range fs {
+		r.Looked++
+		if f.SilentNs < f.SessionNs-clocksDiffer {
+			r.fault("controller epoch %d fenced broker %d %v after it had sent a heartbeat that was heard, its session is %v",
+				f.Epoch, f.Broker, time.Duration(f.SilentNs), time.Duration(f.SessionNs))
+		}
 	}
 	return r
 }

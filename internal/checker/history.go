@@ -10,6 +10,7 @@ type History struct {
 	Observations []Observation // what probes saw, in the order of each broker's answers
 	Elections    []Election    // who claimed which controller epoch
 	Epochs       []EpochSeen   // controller epochs as nodes saw them, in each node's order
+	Fences       []Fence       // of brokers that lived on and heard of it
 }
 
 // Kind is a change of metadata.
@@ -94,6 +95,16 @@ type Election struct {
 	AtNs  int64  `json:"atNs"`
 	Node  string `json:"node"`
 	Epoch int64  `json:"epoch"`
+}
+
+// Fence is that of a broker which had a controller's word that it was not, and
+// lived on to find it in the metadata.
+type Fence struct {
+	AtNs      int64          `json:"atNs"`
+	Broker    kafka.BrokerID `json:"broker"`
+	Epoch     int64          `json:"epoch"`     // of the controller
+	SilentNs  int64          `json:"silentNs"`  // since the broker sent the last heartbeat that this controller answered so
+	SessionNs int64          `json:"sessionNs"` // the controller's timeout
 }
 
 // EpochSeen is a controller epoch as a node came to see it.

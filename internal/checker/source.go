@@ -61,6 +61,34 @@ func FromImage(broker kafka.BrokerID, i *metadata.Image) View {
 	return v
 }
 
+// FencesFromTraces pairs what brokers heard of their fences with what the
+// controllers traced of them. A controller is held to its own word alone: another
+// one may have heard less.
+func FencesFromTraces(events []trace.Event) (fences []Fence) {
+	type view struct {
+		broker int32
+		epoch  int64
+	}
+	told := map[view][]trace.Event{}
+	for _, e := range events {
+		if e.Kind == trace.BrokerFenced {
+			told[view{e.Broker, e.Epoch}] = append(told[view{e.Broker, e.Epoch}], e)
+		}
+	}
+	for _, heard := range events {
+		if heard.Kind != trace.BrokerHeardFenced {
+			continue
+		}
+		sent := heard.T - heard.N
+		for _, e := range told[view{heard.Broker, heard.Epoch}] {
+			if e.T > sent && e.T <= heard.T {
+				fences = append(fences, Fence{AtNs: e.T, Broker: kafka.BrokerID(e.Broker), Epoch: e.Epoch, SilentNs: e.T - sent, SessionNs: e.N})
+			}
+		}
+	}
+	return fences
+}
+
 // FromTraces takes elections and controller epochs out of the traces of all
 // nodes, in order of time.
 func FromTraces(events []trace.Event) (elections []Election, epochs []EpochSeen) {

@@ -22,6 +22,7 @@ type line struct {
 	Seen     *Observation `json:"seen,omitempty"`
 	Election *Election    `json:"election,omitempty"`
 	Epoch    *EpochSeen   `json:"epoch,omitempty"`
+	Fence    *Fence       `json:"fence,omitempty"`
 	View     *viewLine    `json:"view,omitempty"`
 	Topic    *topicLine   `json:"topic,omitempty"`
 	ID       string       `json:"id,omitempty"` // of the operation's, observation's or topic's topic
@@ -69,6 +70,11 @@ func (h History) lines(yield func(line) error) error {
 	}
 	for i := range h.Epochs {
 		if err := yield(line{Epoch: &h.Epochs[i]}); err != nil {
+			return err
+		}
+	}
+	for i := range h.Fences {
+		if err := yield(line{Fence: &h.Fences[i]}); err != nil {
 			return err
 		}
 	}
@@ -140,6 +146,8 @@ func (h *History) add(l line) error {
 		h.Elections = append(h.Elections, *l.Election)
 	case l.Epoch != nil:
 		h.Epochs = append(h.Epochs, *l.Epoch)
+	case l.Fence != nil:
+		h.Fences = append(h.Fences, *l.Fence)
 	case l.View != nil:
 		h.Views = append(h.Views, View{Broker: l.View.Broker})
 	case l.Topic != nil && len(h.Views) > 0:

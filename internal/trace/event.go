@@ -20,12 +20,17 @@ const (
 	// ControllerShutdownGranted: the controller let a broker go. KRaft: Offset is
 	// what was committed then.
 	ControllerShutdownGranted Kind = "controller.shutdown-granted"
-	// BrokerFenced: the controller declared a broker dead.
+	// BrokerFenced: the controller declared a broker dead. KRaft: N is the session
+	// timeout in ns.
 	BrokerFenced Kind = "controller.broker-fenced"
 	// BrokerUnfenced: the controller counts a broker as live again.
 	BrokerUnfenced Kind = "controller.broker-unfenced"
 	// BrokerRegistered: a broker holds a registration.
 	BrokerRegistered Kind = "broker.registered"
+	// BrokerHeardFenced: a broker found in the metadata that it is fenced; N is the
+	// time in ns since it sent the last heartbeat whose answer said that it is not,
+	// to the controller of Epoch. KRaft.
+	BrokerHeardFenced Kind = "broker.heard-fenced"
 	// BrokerControllerEpoch: a broker first saw a newer controller epoch; ZooKeeper
 	// mode: Detail is the listener by which it came.
 	BrokerControllerEpoch Kind = "broker.controller-epoch"
