@@ -101,7 +101,7 @@ var plantedBugs = []plant.Bug{
 	{
 		Name:       "voters-count-when-committed",
 		Edits:      []plant.Edit{{"raft/quorum.go", "\t\tm.history = append(m.history, m.history[len(m.history)-1].with(c))\n\t}\n\tm.useQuorum()\n", "\t\tm.history = append(m.history, m.history[len(m.history)-1].with(c))\n\t}\n\tif m.state != Leader {\n\t\tm.useQuorum()\n\t}\n"}},
-		Invariants: []string{"AckedDurable", "VotersOnly", "CheckQuorum", "OneVoterChange"},
+		Invariants: []string{"AckedDurable", "VotersOnly", "CheckQuorum", "OneVoterChange", "RemovedLeaderResigns"},
 	},
 	{
 		Name:       "truncation-keeps-the-voters",
