@@ -75,12 +75,12 @@ duel-kraft: build kafka ## pit our KRaft quorum against Kafka's, in pairs; DUELF
 	exit $$code
 
 interop-zk: ## run Kafka 3.9's own brokers and tools under our ZooKeeper-mode controller
-	-@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || harness/kafka/maven/fetch.sh 3.9.2 bin/kafka
-	KBENCH_INTEROP=1 $(GO) test ./internal/interop -skip '^TestKRaft' -count=1 -v -timeout 15m
+	@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || harness/kafka/maven/fetch.sh 3.9.2 bin/kafka
+	KBENCH_INTEROP=1 KBENCH_REQUIRE_KAFKA=1 $(GO) test ./internal/interop -skip '^TestKRaft' -count=1 -v -timeout 15m
 
 interop-kraft: ## run Kafka 4.4's own brokers, controllers and tools with our KRaft quorum
-	-@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || { harness/kafka/maven/fetch.sh 4.4.0 bin/kafka && harness/kafka/maven/fetch.sh shell bin/kafka; }
-	KBENCH_INTEROP=1 $(GO) test ./internal/interop -run '^TestKRaft' -count=1 -v -timeout 15m
+	@[ -n "$$KBENCH_KAFKA$$KAFKA_HOME" ] || { harness/kafka/maven/fetch.sh 4.4.0 bin/kafka && harness/kafka/maven/fetch.sh shell bin/kafka; }
+	KBENCH_INTEROP=1 KBENCH_REQUIRE_KAFKA=1 $(GO) test ./internal/interop -run '^TestKRaft' -count=1 -v -timeout 15m
 
 bench: ## measure the hot paths, with their limits beside them
 	$(GO) test -run '^$$' -bench . -benchmem ./results ./results/history ./workloads ./kafka/... ./kraftcontroller/... ./internal/zkserver/... ./internal/zkwrites
