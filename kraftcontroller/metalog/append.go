@@ -28,6 +28,9 @@ func (l *Log) Append(raw []byte) error {
 			return l.fail(fmt.Errorf("begin a log segment: %w", err))
 		}
 	}
+	if err := l.beginEpochs(raw); err != nil {
+		return l.fail(err)
+	}
 	if err := active.write(raw); err != nil {
 		return l.fail(err)
 	}
@@ -42,6 +45,24 @@ func (l *Log) Append(raw []byte) error {
 		rest = rest[h.SizeBytes:]
 	}
 	return nil
+}
+
+// beginEpochs tells of the epochs that begin with raw before it is written, as
+// Kafka does: an append that is refused leaves no batch behind.
+func (l *Log) beginEpochs(raw []byte) error {
+	epochs := l.epochs
+	for rest := raw; len(rest) > 0; {
+		h, err := ReadHeader(rest)
+		if err != nil {
+			return err
+		}
+		epochs = withEpoch(epochs, h)
+		rest = rest[h.SizeBytes:]
+	}
+	if len(epochs) == len(l.epochs) {
+		return nil
+	}
+	return l.writeEpochCheckpoint(epochs)
 }
 
 // fail remembers the first failure, which is final: what a failed write or
@@ -185,7 +206,12 @@ func (l *Log) truncate(offset kafka.Offset) error {
 	}
 	end := active.end
 	i := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })
-	l.epochs = l.epochs[:i]
+	if i < len(l.epochs) {
+		l.epochs = l.epochs[:i]
+		if err := l.writeEpochCheckpoint(l.epochs); err != nil {
+			return err
+		}
+	}
 	l.changes = slices.DeleteFunc(l.changes, func(c QuorumChange) bool { return c.Offset >= end })
 	l.synced = min(l.synced, end)
 	if err := l.syncFile(active.file); err != nil {
@@ -210,7 +236,7 @@ func (l *Log) TruncateFullyTo(id SnapshotID) error {
 	if !l.hasSnapshot(id) {
 		return fmt.Errorf("truncate metadata log fully to snapshot %v: there is no such snapshot", id)
 	}
-	if err := l.restart(id); err != nil {
+	if err := errors.Join(l.restart(id), l.writeEpochCheckpoint(l.epochs)); err != nil {
 		return l.fail(fmt.Errorf("truncate metadata log fully to snapshot %v: %w", id, err))
 	}
 	l.synced = l.end()
@@ -233,6 +259,15 @@ func (l *Log) DropPrefix(offset kafka.Offset) (kafka.Offset, error) {
 		l.segments = l.segments[1:]
 		l.start = l.segments[0].base
 	}
+	if err := l.dropEpochs(); err != nil {
+		return l.start, l.fail(err)
+	}
+	return l.start, nil
+}
+
+// dropEpochs forgets the epochs of which the log holds nothing any more.
+func (l *Log) dropEpochs() error {
+	epochs := len(l.epochs)
 	for len(l.epochs) > 0 && l.epochs[0].Start < l.start {
 		l.before = l.epochs[0].Epoch
 		if len(l.epochs) > 1 && l.epochs[1].Start > l.start || len(l.epochs) == 1 {
@@ -240,5 +275,8 @@ func (l *Log) DropPrefix(offset kafka.Offset) (kafka.Offset, error) {
 		}
 		l.epochs = l.epochs[1:]
 	}
-	return l.start, nil
+	if len(l.epochs) == epochs {
+		return nil
+	}
+	return l.writeEpochCheckpoint(l.epochs)
 }

@@ -116,7 +116,10 @@ func (osFS) Lock(name string) (io.Closer, error) {
 // WriteAtomic replaces name by data so that after a crash either the old or
 // the new content is there, whole: temporary file, fsync, rename, fsync of the
 // directory.
-func WriteAtomic(fs FS, name string, data []byte) error {
+func WriteAtomic(fs FS, name string, data []byte) error { return replace(fs, name, data, true) }
+
+// replace is WriteAtomic, which a log that syncs nothing does without fsync.
+func replace(fs FS, name string, data []byte, sync bool) error {
 	tmp := name + ".tmp"
 	f, err := fs.Open(tmp)
 	if err != nil {
@@ -126,13 +129,13 @@ func WriteAtomic(fs FS, name string, data []byte) error {
 	if err == nil {
 		_, err = f.WriteAt(data, 0)
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := fs.Rename(tmp, name); err != nil {
+	if err := fs.Rename(tmp, name); err != nil || !sync {
 		return err
 	}
 	return fs.SyncDir(filepath.Dir(name))

@@ -155,10 +155,12 @@ func (l *Log) loadSegments(bases []kafka.Offset) error {
 	return nil
 }
 
-func (l *Log) noteEpoch(h Header) {
-	if n := len(l.epochs); n == 0 || h.Epoch > l.epochs[n-1].Epoch {
-		l.epochs = append(l.epochs, EpochStart{h.Epoch, h.BaseOffset})
+// withEpoch adds the epoch that begins with the batch h, if one does.
+func withEpoch(epochs []EpochStart, h Header) []EpochStart {
+	if n := len(epochs); n == 0 || h.Epoch > epochs[n-1].Epoch {
+		epochs = append(epochs, EpochStart{h.Epoch, h.BaseOffset})
 	}
+	return epochs
 }
 
 // alignWithSnapshots makes the log begin or go on where the latest snapshot

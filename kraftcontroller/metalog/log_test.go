@@ -246,6 +246,50 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
+// leader-epoch-checkpoint has an epoch once it has begun, and no longer than the
+// log has, also after a crash.
+func TestEpochCheckpointFollowsTheLog(t *testing.T) {
+	fs := &MemFS{}
+	l := mustOpen(t, Config{FS: fs, Dir: testDir, SegmentBytes: 300})
+	told := func(when, want string) {
+		t.Helper()
+		fs.Crash(nil)
+		if got, err := fs.ReadFile(filepath.Join(testDir, epochCheckpointName)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", when, got, err, want)
+		}
+		l = mustOpen(t, l.cfg)
+	}
+	grow := func(epoch kafka.LeaderEpoch, n int) {
+		t.Helper()
+		add(t, l, epoch, n)
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told("an empty log", "0\n0\n")
+	grow(1, 2)
+	grow(1, 2)
+	told("one epoch", "0\n1\n1 0\n")
+	grow(4, 9)
+	told("a second one", "0\n2\n1 0\n4 4\n")
+	grow(6, 9)
+	told("a third one", "0\n3\n1 0\n4 4\n6 13\n")
+	if err := l.TruncateTo(13); err != nil {
+		t.Fatal(err)
+	}
+	told("truncated", "0\n2\n1 0\n4 4\n")
+	grow(7, 9)
+	takeSnapshot(t, l, SnapshotID{EndOffset: 22, Epoch: 7}, []byte("all"))
+	if start, err := l.DropPrefix(13); err != nil || start <= 4 {
+		t.Fatalf("the log begins at %d, %v", start, err)
+	}
+	told("without its beginning", "0\n1\n7 13\n")
+	if err := l.TruncateFullyTo(SnapshotID{EndOffset: 22, Epoch: 7}); err != nil {
+		t.Fatal(err)
+	}
+	told("behind a snapshot", "0\n0\n")
+}
+
 func TestFsyncErrorIsFinal(t *testing.T) {
 	bad := false
 	fs := &MemFS{Fault: func(op Op, name string) error {
@@ -299,7 +343,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestNoSyncNeverSyncs(t *testing.T) {
 	fs := &MemFS{Fault: func(op Op, name string) error {
-		if op == OpSync && strings.HasSuffix(name, segmentSuffix) {
+		if op == OpSync || op == OpSyncDir {
 			return io.ErrUnexpectedEOF
 		}
 		return nil

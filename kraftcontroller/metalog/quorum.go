@@ -62,7 +62,7 @@ func (b Batch) QuorumChanges() ([]QuorumChange, error) {
 
 // noteBatch takes what the log must know of a batch that it holds.
 func (l *Log) noteBatch(h Header, raw []byte) error {
-	l.noteEpoch(h)
+	l.epochs = withEpoch(l.epochs, h)
 	if !h.Control {
 		return nil
 	}
