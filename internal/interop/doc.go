@@ -40,7 +40,8 @@
 //
 // After each story the logs of all nodes are read: a line that tells of an
 // error, of a version that is not supported or of a connection that was closed
-// fails the story that it fell into, unless it was written while a fault of
-// the story's own lasted (see faults). What is forgiven otherwise stands in
-// logs_test.go with its reason.
+// fails the story that it fell into. While a fault of the story's own lasts (see
+// faults) connections may be lost, and little else: an unsupported version, an
+// exception that nobody caught or a fault that a node took for a defect fails the
+// story even then. What is forgiven stands in excuses_test.go with its reason.
 package interop

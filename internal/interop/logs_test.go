@@ -10,35 +10,6 @@ import (
 	"time"
 )
 
-// faults are the spans in which a story breaks something on purpose.
-type faults struct{ spans []span }
-
-type span struct {
-	what     string
-	only     *regexp.Regexp // the lines that it explains; nil for all
-	from, to time.Time      // to is zero while it lasts
-}
-
-// begin opens a span before the fault; the function that it gives closes it
-// once the cluster has recovered.
-func (f *faults) begin(what string) (end func()) { return f.beginOnly(what, nil) }
-
-// beginOnly opens a span that explains some lines alone.
-func (f *faults) beginOnly(what string, only *regexp.Regexp) (end func()) {
-	f.spans = append(f.spans, span{what: what, only: only, from: time.Now().Truncate(time.Millisecond)})
-	i := len(f.spans) - 1
-	return func() { f.spans[i].to = time.Now() }
-}
-
-func (f *faults) cover(at time.Time, line string) bool {
-	for _, s := range f.spans {
-		if !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to)) && (s.only == nil || s.only.MatchString(line)) {
-			return true
-		}
-	}
-	return false
-}
-
 // nodeLog is the log of one node, read as it grows.
 type nodeLog struct {
 	node, file string
@@ -67,16 +38,19 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := text[:strings.LastIndexByte(string(text), '\n')+1] // the rest may still grow
+	whole := judgeable(string(text))
 	l.read += int64(len(whole))
 	var out []string
-	lines := strings.Split(strings.TrimSuffix(string(whole), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(whole, "\n"), "\n")
 	for i, line := range lines {
 		if at, ok := l.time(line); ok {
 			l.last = at
 		}
-		early := unexpected.MatchString(line) && i+1 < len(lines) && notActive.MatchString(lines[i+1])
-		if own := l.own(line); l.tells(line) && !own && !early && !f.cover(l.last, line) {
+		next := ""
+		if i+1 < len(lines) {
+			next = lines[i+1]
+		}
+		if own := l.own(line); l.tells(line) && (never.MatchString(line) || !own && !early(line, next) && !f.cover(l.last, line, next)) {
 			out = append(out, l.node+": "+line)
 		}
 		if c := connection(ownClose, line); c != "" {
@@ -84,6 +58,17 @@ func (l *nodeLog) bad(f *faults) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// judgeable cuts off what may still grow: half a line, and one that the next one
+// explains.
+func judgeable(text string) string {
+	whole := text[:strings.LastIndexByte(text, '\n')+1]
+	last := strings.LastIndexByte(strings.TrimSuffix(whole, "\n"), '\n') + 1
+	if unexpected.MatchString(whole[last:]) {
+		return whole[:last]
+	}
+	return whole
 }
 
 // time is the stamp of a line; lines without one belong to the line before.
@@ -99,17 +84,19 @@ func (l *nodeLog) time(line string) (time.Time, bool) {
 var (
 	// What a real broker must not say. The clients inside of it tell of their
 	// connections at INFO, the ends of ordinary ones at DEBUG.
-	realError  = regexp.MustCompile(`^\S+ (ERROR|FATAL) |^Exception in thread |OutOfMemoryError`)
-	realOld    = regexp.MustCompile(`UNSUPPORTED_VERSION|UnsupportedVersion|(?i:unsupported version)`)
+	realError  = regexp.MustCompile(`^\S+ (ERROR|FATAL) `)
 	realClosed = regexp.MustCompile(`(?i)\bdisconnected\b|closing socket|closed socket|EOFException|could not be established|in-flight .* due to|connection (to|with|from) .*(closed|reset|lost|refused|timed out)|Disconnecting from node`)
-	ourError   = regexp.MustCompile(`^time=\S+ level=ERROR |^panic: |^fatal error: `)
+	ourError   = regexp.MustCompile(`^time=\S+ level=ERROR `)
 )
 
 func (l *nodeLog) tells(line string) bool {
-	if !l.real {
+	switch {
+	case never.MatchString(line):
+		return true
+	case !l.real:
 		return ourError.MatchString(line)
 	}
-	return realError.MatchString(line) && !slow.MatchString(line) || realOld.MatchString(line) || realClosed.MatchString(line)
+	return realError.MatchString(line) && !slow.MatchString(line) || realClosed.MatchString(line)
 }
 
 // A follower that has nothing left to fetch from a leader closes its connection
@@ -119,25 +106,6 @@ func (l *nodeLog) tells(line string) bool {
 var (
 	ownClose  = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Client requested connection close from node (\d+)$`)
 	cancelled = regexp.MustCompile(`NetworkClient (\[ReplicaFetcher .*\]) Cancelled in-flight FETCH request .* due to node (\d+) being disconnected`)
-)
-
-// growth is what brokers of KRaft mode say at ERROR of each replica that they get
-// of a topic that was there before, whoever is the controller: ReplicaManager
-// takes it for missing.
-var growth = regexp.MustCompile(`ERROR logger \[Broker id=\d+\] Expected partition \S+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.$`)
-
-// slow is what a real controller says at ERROR of events that took or waited for
-// seconds, which the machine makes them do when it stands still. What a quorum
-// does not do in time fails the story itself.
-var slow = regexp.MustCompile(`ERROR EventPerformanceMonitor \[QuorumController id=\d+\] Exceptionally slow controller event |` +
-	`ERROR ReplicationControlManager \[QuorumController id=\d+\] processExpiredBrokerHeartbeat: controller event queue overloaded\.`)
-
-// A real controller that has won an election answers NOT_CONTROLLER until it is
-// active, and tells so at ERROR, with the exception on the next line. Brokers may
-// well ask that early.
-var (
-	unexpected = regexp.MustCompile(`ERROR ControllerApis \[ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=(BROKER_HEARTBEAT|CONTROLLER_REGISTRATION), `)
-	notActive  = regexp.MustCompile(`^org\.apache\.kafka\.common\.errors\.NotControllerException: `)
 )
 
 // own reports whether a line follows from the node's own close of a connection.
@@ -157,19 +125,25 @@ func connection(kind *regexp.Regexp, line string) string {
 }
 
 const (
-	tooEarly = "2026-01-02T03:04:07.000Z ERROR ControllerApis [ControllerApis nodeId=2001] Unexpected error handling request RequestHeader(apiKey=BROKER_HEARTBEAT, apiVersion=1) -- BrokerHeartbeatRequestData(brokerId=11)"
+	within = "2026-01-02T03:04:05.500Z " // the first fault of TestLogsAreJudged
+	after  = "2026-01-02T03:04:07.000Z "
 
 	fetcherClosed  = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Client requested connection close from node 11"
 	fetchCancelled = "2026-01-02T03:04:07.000Z INFO NetworkClient [ReplicaFetcher replicaId=2, leaderId=11, fetcherId=0] Cancelled in-flight FETCH request with correlation id 0 due to node 11 being disconnected (elapsed time since creation: 1ms)"
 )
 
+// refused is what a real controller says of a request that ended in an exception.
+func refused(key string) string {
+	return "ERROR ControllerApis [ControllerApis nodeId=2001] Unexpected error handling request RequestHeader(apiKey=" + key + ", apiVersion=1) -- Data(brokerId=11)"
+}
+
 // Each kind of line is found, at its own time alone.
 func TestLogsAreJudged(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := &faults{spans: []span{
-		{what: "one second", from: at, to: at.Add(time.Second)},
-		{what: "growth", only: growth, from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
-		{what: "away", only: connectionTo(1001, 1002), from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
+		{what: "one second", explains: ofNodesAway, from: at, to: at.Add(time.Second)},
+		{what: "growth", explains: alone(growth), from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
+		{what: "away", explains: alone(connectionTo(1001, 1002)), from: at.Add(time.Minute), to: at.Add(2 * time.Minute)},
 	}}
 	for _, c := range []struct {
 		real bool
@@ -177,9 +151,25 @@ func TestLogsAreJudged(t *testing.T) {
 		bad  bool
 	}{
 		{true, "2026-01-02T03:04:04.999Z ERROR logger [Broker id=1] Received LeaderAndIsrRequest with an old epoch", true},
-		{true, "2026-01-02T03:04:05.000Z ERROR logger within the fault", false},
-		{true, "2026-01-02T03:04:06.000Z ERROR logger at its end", false},
-		{true, "2026-01-02T03:04:06.001Z ERROR logger after it", true},
+		{true, "2026-01-02T03:04:04.999Z INFO NetworkClient [x] Node 3 disconnected.", true},
+		{true, within + "INFO NetworkClient [x] Node 3 disconnected.", false},
+		{true, "2026-01-02T03:04:06.000Z INFO NetworkClient [x] Node 3 disconnected.", false},
+		{true, "2026-01-02T03:04:06.001Z INFO NetworkClient [x] Node 3 disconnected.", true},
+		{true, within + "ERROR logger within the fault", true},
+		{true, within + "ERROR KafkaRaftClient [RaftManager id=1] Node 3 disconnected with an unexpected error", true},
+		{true, within + "INFO NetworkClient [x] Node 3 disconnected.\norg.apache.kafka.common.errors.UnsupportedVersionException: none", true},
+		{true, within + "WARN NodeToControllerRequestThread Error code UNSUPPORTED_VERSION", true},
+		{true, within + "WARN RaftManager Node 3 disconnected: unsupported version", true},
+		{true, within + "FATAL KafkaServer out of order", true},
+		{true, within + "INFO x y\nException in thread \"kafka-1001-raft-io-thread\" java.lang.IllegalStateException", true},
+		{true, within + "INFO x y\njava.lang.OutOfMemoryError: Java heap space", true},
+		{true, within + "ERROR ProcessTerminatingFaultHandler Encountered fatal fault: Unexpected error in raft IO thread", true},
+		{true, within + "INFO LoggingFaultHandler Encountered metadata loading fault: none", true},
+		{true, within + refused("CREATE_TOPICS") + "\norg.apache.kafka.common.errors.NotControllerException: none", false},
+		{true, within + refused("CREATE_TOPICS") + "\norg.apache.kafka.common.errors.TimeoutException: none", false},
+		{true, within + refused("CREATE_TOPICS") + "\njava.lang.NullPointerException: none", true},
+		{true, after + refused("CREATE_TOPICS") + "\norg.apache.kafka.common.errors.NotControllerException: none", true},
+		{true, after + refused("BROKER_HEARTBEAT") + "\norg.apache.kafka.common.errors.TimeoutException: none", true},
 		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient [Controller id=1] Node 1001 disconnected.", true},
 		{true, "2026-01-02T03:04:07.000Z WARN NetworkClient Connection to node 2 (localhost/127.0.0.1:9) could not be established. Node may not be available.", true},
 		{true, "2026-01-02T03:04:07.000Z INFO NetworkClient Cancelled in-flight FETCH request with correlation id 5 due to node 2 being disconnected", true},
@@ -197,11 +187,13 @@ func TestLogsAreJudged(t *testing.T) {
 		{true, "2026-01-02T03:05:05.000Z WARN NetworkClient [x] Connection to node 1002 (/127.0.0.1:9) could not be established. Node may not be available.", false},
 		{true, "2026-01-02T03:05:05.000Z INFO NetworkClient [x] Node 1003 disconnected.", true},
 		{true, "2026-01-02T03:05:05.000Z INFO NetworkClient [x] Node 10021 disconnected.", true},
-		{true, tooEarly + "\norg.apache.kafka.common.errors.NotControllerException: The active controller appears to be node 2001.", false},
-		{true, tooEarly + "\norg.apache.kafka.common.errors.UnknownServerException", true},
+		{true, after + refused("BROKER_HEARTBEAT") + "\norg.apache.kafka.common.errors.NotControllerException: The active controller appears to be node 2001.", false},
+		{true, after + refused("BROKER_HEARTBEAT") + "\norg.apache.kafka.common.errors.UnknownServerException", true},
 		{true, "2026-01-02T03:04:07.000Z ERROR EventPerformanceMonitor [QuorumController id=2001] Exceptionally slow controller event writeNoOpRecord(1651304131) took 8901 ms.", false},
 		{false, "time=2026-01-02T03:04:04.999Z level=ERROR msg=x", true},
-		{false, "time=2026-01-02T03:04:05.999Z level=ERROR msg=x", false},
+		{false, "time=2026-01-02T03:04:05.999Z level=ERROR msg=x", true},
+		{false, "time=2026-01-02T03:04:05.999Z level=WARN msg=\"voter cannot be reached\" err=\"read: EOF\"", false},
+		{false, "time=2026-01-02T03:04:05.999Z level=WARN msg=x err=UNSUPPORTED_VERSION", true},
 		{false, "time=2026-01-02T03:04:04.999Z level=INFO msg=x", false},
 		{false, "panic: x", true},
 	} {
