@@ -212,6 +212,7 @@ func TestRulesBite(t *testing.T) {
 		{"kraftcontroller/raft/a.go", `import "time"; var _ = time.Now()`, "calls time.Now"},
 		{"kraftcontroller/raft/a.go", `import clock "time"; var _ = clock.After`, "calls clock.After"},
 		{"kraftcontroller/raft/a.go", `import "time"; var _ = time.Second`, ""},
+		{"kafka/access/a.go", `import "net/netip"; var _ netip.Addr`, ""},
 		{"kraftcontroller/raft/a.go", `import "math/rand/v2"; var _ = rand.IntN(3)`, "global generator"},
 		{"kraftcontroller/raft/a.go", `import "math/rand/v2"; var _ = rand.New(rand.NewPCG(1, 2))`, ""},
 		{"kraftcontroller/raft/a.go", `func f() { go f() }`, "starts a goroutine"},
