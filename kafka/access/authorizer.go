@@ -19,6 +19,7 @@ const Anonymous = "User:ANONYMOUS"
 type Config struct {
 	SuperUsers  []string // principals that may do everything
 	AllowIfNone bool     // allow.everyone.if.no.acl.found: what resources without bindings allow
+	HostRanges  bool     // the host of a binding may be a range of addresses, as Kafka 4.4 has them
 }
 
 // Action is one thing that somebody wants to do.
@@ -83,7 +84,7 @@ func (a *Authorizer) Allows(act Action) bool {
 	for b := range a.actingOn(act.ResourceType, act.ResourceName) {
 		found = true
 		switch {
-		case !b.concerns(act.Principal, act.Host):
+		case !a.concerns(b, act.Principal, act.Host):
 		case b.Permission == Deny && (b.Operation == All || b.Operation == act.Operation):
 			return false
 		case b.Permission == Allow && grants(b.Operation, act.Operation):
@@ -106,7 +107,7 @@ func (a *Authorizer) AllowsAny(principal, host string, op Operation, kind Resour
 	}
 	allowed := a.cfg.AllowIfNone
 	for b := range a.ofType(kind) {
-		if !b.concerns(principal, host) {
+		if !a.concerns(b, principal, host) {
 			continue
 		}
 		deny := b.Permission == Deny && (b.Operation == All || b.Operation == op)
@@ -128,7 +129,7 @@ func (a *Authorizer) deniedWholly(b Binding, principal, host string, op Operatio
 		return false
 	}
 	for d := range a.actingOn(b.ResourceType, b.ResourceName) {
-		if d.Permission != Deny || d.Operation != All && d.Operation != op || !d.concerns(principal, host) {
+		if d.Permission != Deny || d.Operation != All && d.Operation != op || !a.concerns(d, principal, host) {
 			continue
 		}
 		if d.PatternType == Prefixed || b.PatternType == Literal || d.ResourceName == wildcard {
@@ -187,10 +188,10 @@ func (a *Authorizer) ofType(kind ResourceType) iter.Seq[Binding] {
 	}
 }
 
-// concerns reports whether the binding is about this client.
-func (b Binding) concerns(principal, host string) bool {
+// concerns reports whether a binding is about this client.
+func (a *Authorizer) concerns(b Binding, principal, host string) bool {
 	who := b.Principal == principal || b.Principal == everybody && strings.HasPrefix(principal, "User:")
-	return who && (b.Host == host || b.Host == wildcard)
+	return who && (b.Host == host || b.Host == wildcard || a.cfg.HostRanges && inRange(b.Host, host))
 }
 
 // grants reports whether a permission for have covers want. Whoever may read,

@@ -60,7 +60,7 @@ func TestAllows(t *testing.T) {
 func allowsNaively(bindings []Binding, act Action) bool {
 	allowed := false
 	for _, b := range bindings {
-		if b.ResourceType != act.ResourceType || !b.actsOn(act.ResourceName) || !b.concerns(act.Principal, act.Host) {
+		if b.ResourceType != act.ResourceType || !b.actsOn(act.ResourceName) || !(&Authorizer{}).concerns(b, act.Principal, act.Host) {
 			continue
 		}
 		if b.Permission == Deny && (b.Operation == All || b.Operation == act.Operation) {
@@ -99,6 +99,34 @@ func TestAllowsAsTheNaiveReading(t *testing.T) {
 			t.Fatalf("%+v is allowed, and no topic is, by %v", act, bindings)
 		}
 	})
+}
+
+func TestHostRanges(t *testing.T) {
+	for _, c := range []struct {
+		host, from string
+		want       bool
+	}{
+		{"10.1.0.0/16", "10.1.255.255", true},
+		{"10.1.2.3/16", "10.1.0.0", true},
+		{"10.1.0.0/16", "10.2.0.1", false},
+		{"10.1.0.0/16", "10.1.0.0/16", true}, // the same words
+		{"10.1.0.0/16", "h", false},
+		{"10.1.0.0/16", "::ffff:10.1.0.7", true},
+		{"2001:db8::/32", "2001:db8::7", true},
+		{"2001:db8::/32", "2001:db9::7", false},
+		{"10.1.0.0/33", "10.1.0.0", false},
+	} {
+		b := Binding{Topic, "t", Literal, "User:a", c.host, Read, Allow}
+		for _, ranges := range []bool{true, false} {
+			a, want := NewAuthorizer(Config{HostRanges: ranges}, slices.Values([]Binding{b})), c.want && (ranges || c.host == c.from)
+			if got := a.Allows(Action{"User:a", c.from, Read, Topic, "t"}); got != want {
+				t.Errorf("%s from %s, ranges %t: %t", c.host, c.from, ranges, got)
+			}
+			if got := a.AllowsAny("User:a", c.from, Read, Topic); got != want {
+				t.Errorf("any, %s from %s, ranges %t: %t", c.host, c.from, ranges, got)
+			}
+		}
+	}
 }
 
 func TestFilter(t *testing.T) {

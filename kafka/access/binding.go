@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,7 @@ type Binding struct {
 	ResourceName string // * as a Literal means every resource of the type
 	PatternType  PatternType
 	Principal    string // type:name; User:* is everybody
-	Host         string // an address; * is every host
+	Host         string // an address, or a range of them, see Config.HostRanges; * is every host
 	Operation    Operation
 	Permission   Permission
 }
@@ -58,6 +59,29 @@ func (b Binding) Validate() error {
 		return errors.New("the host is empty; * is every host")
 	}
 	return nil
+}
+
+// IsRange reports whether a host is meant for a range of addresses.
+func IsRange(host string) bool { return strings.Contains(host, "/") }
+
+// ValidateRange checks a range of addresses, such as 10.1.0.0/16. The error is
+// for an INVALID_REQUEST.
+func ValidateRange(host string) error {
+	_, err := netip.ParsePrefix(host)
+	return err
+}
+
+// inRange reports whether a range holds an address. What is no range holds none.
+func inRange(host, addr string) bool {
+	if !IsRange(host) {
+		return false
+	}
+	p, err := netip.ParsePrefix(host)
+	if err != nil {
+		return false
+	}
+	at, err := netip.ParseAddr(addr)
+	return err == nil && p.Contains(at.Unmap().WithZone(""))
 }
 
 // Filter picks bindings. Nil strings and the Any numbers match everything.

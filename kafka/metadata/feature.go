@@ -146,6 +146,10 @@ func (v MetadataVersion) HasDirectories() bool { return v >= V3_7_IV2 }
 // get no new replicas (KIP-1066).
 func (v MetadataVersion) HasCordonedDirectories() bool { return v >= V4_3_IV0 }
 
+// HasAddressRanges reports whether the host of an ACL may be a range of
+// addresses.
+func (v MetadataVersion) HasAddressRanges() bool { return v >= V4_4_IV1 }
+
 // HasScram reports whether credentials are in the metadata log (KIP-900).
 func (v MetadataVersion) HasScram() bool { return v >= V3_5_IV2 }
 

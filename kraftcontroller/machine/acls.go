@@ -21,6 +21,9 @@ func (m *Machine) createACLs(r Request, req *kmsg.CreateACLsRequest) error {
 	for i := range req.Creations {
 		answer := kmsg.NewCreateACLsResponseResult()
 		b, err := admin.Binding(&req.Creations[i])
+		if err == nil {
+			err = m.judgeHost(b.Host)
+		}
 		if answer.ErrorCode, answer.ErrorMessage = told(err); err == nil && !have[b] {
 			have[b] = true
 			records = append(records, metadata.ACL{ID: m.newID(), Binding: b}.Record())
@@ -29,6 +32,21 @@ func (m *Machine) createACLs(r Request, req *kmsg.CreateACLsRequest) error {
 	}
 	_, err := m.carryOut(r, atomicOf(records, resp))
 	return err
+}
+
+// judgeHost checks the host of a new ACL, which may be a range of addresses from
+// 4.4-IV1 on.
+func (m *Machine) judgeHost(host string) error {
+	if !access.IsRange(host) {
+		return nil
+	}
+	if !m.version().HasAddressRanges() {
+		return admin.Faultf(kafka.UnsupportedVersion, "CIDR-based ACL host patterns require metadata version %s", metadata.V4_4_IV1)
+	}
+	if err := access.ValidateRange(host); err != nil {
+		return admin.Faultf(kafka.InvalidRequest, "Invalid CIDR notation '%.64s': %v", host, err)
+	}
+	return nil
 }
 
 // deleteACLs decides DeleteAcls (31): what any of the filters matches is

@@ -25,6 +25,7 @@ import (
 // itself to others.
 type security struct {
 	cfg    nodeconfig.Security
+	ranges bool // ACLs may be of ranges of addresses, which Kafka of ZooKeeper mode does not know
 	keys   keys
 	zkKeys *keys // nil: ZooKeeper is plain
 	zk     nodeconfig.ZooKeeperAccess
@@ -34,7 +35,7 @@ type security struct {
 }
 
 func newSecurity(c *nodeconfig.Config) (*security, error) {
-	s := &security{cfg: c.Security, zk: c.ZooKeeper.Access, own: map[access.Mechanism]access.Keys{}}
+	s := &security{cfg: c.Security, ranges: c.Mode == nodeconfig.ModeKRaft, zk: c.ZooKeeper.Access, own: map[access.Mechanism]access.Keys{}}
 	var errs [2]error
 	s.keys, errs[0] = loadKeys("security.tls", c.Security.TLS)
 	if t := c.ZooKeeper.TLS; t != nil {
@@ -153,7 +154,7 @@ func (s *security) authorizer() *access.Config {
 	if !s.cfg.Authorizer {
 		return nil
 	}
-	return &access.Config{SuperUsers: s.cfg.SuperUsers, AllowIfNone: s.cfg.AllowIfNoACL}
+	return &access.Config{SuperUsers: s.cfg.SuperUsers, AllowIfNone: s.cfg.AllowIfNoACL, HostRanges: s.ranges}
 }
 
 // zookeeper is how the process reaches ZooKeeper: a dialer, nil for plain TCP,
