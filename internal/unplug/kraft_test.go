@@ -37,8 +37,9 @@ var messages = map[string]string{
 // kraftHandlers are those of rows whose first cell does not tell.
 var kraftHandlers = map[string][]string{
 	"Vote (0-2), pre-vote": {"request Vote;message raft.VoteRequest;message raft.VoteResponse", "message raft.PreVoteRequest"},
-	"those of an unknown kind, or a level that is too high": {"record of an unknown kind", "record of a level too high"},
-	"metadata transactions":                                 {"record *metadata.BeginTransactionRecord", "record *metadata.EndTransactionRecord", "record *metadata.AbortTransactionRecord"},
+	"those of an unknown kind, or a level that is too high":                                    {"record of an unknown kind", "record of a level too high"},
+	"control records: LeaderChange, SnapshotHeader, SnapshotFooter, KRaftVersion, KRaftVoters": {"control 2", "control 3", "control 4", "control 5", "control 6"},
+	"metadata transactions": {"record *metadata.BeginTransactionRecord", "record *metadata.EndTransactionRecord", "record *metadata.AbortTransactionRecord"},
 }
 
 // kraftCases gives what each row of a handler claims: those of the README, and
@@ -137,7 +138,7 @@ func machineHandlers(what string) []string {
 // raftRows gives what each row of the table of package raft is about, and its
 // stories as the README names them.
 func raftRows(t *testing.T) (rows [][]string) {
-	for _, m := range docRows(t, "../../kraftcontroller/raft/doc.go", `(?m)^//\t(\S.*?) {2,}((?:machine|quorum)/.*)$`, 30) {
+	for _, m := range docRows(t, "../../kraftcontroller/raft/doc.go", `(?m)^//\t(\S.*?) {2,}((?:machine|quorum)/.*)$`, 55) {
 		row := []string{m[1]}
 		for _, story := range strings.Fields(m[2]) {
 			row = append(row, "raft story "+story)
@@ -157,7 +158,7 @@ func raftHandlers(what string) []string {
 		message = messages[name]
 	}
 	switch {
-	case name == "role":
+	case name == "role", name == "transition":
 		return []string{what}
 	case name == "Vote" && rest == "NONE", name == "EndQuorumEpoch" && rest == "NONE", name == "DescribeQuorum":
 		return []string{"message raft." + message + "Request"}

@@ -8,8 +8,11 @@ import "kbench/internal/sim/plant"
 //	message raft.X     the quorum's machine never gets it
 //	send raft.X        the quorum's machine never sends it
 //	role X             the quorum's machine does not enter it
+//	transition X => Y  it does not enter Y from X; start is from no role
+//	control N          the control record of type N is not written, or means nothing
 //	raft X             what the table of package raft calls so
-//	record *metadata.X it changes nothing when it is replayed
+//	record *metadata.X it changes nothing when it is replayed; of ZkMigrationState,
+//	                   which never does, that it is unknown
 //	codec *metadata.X  nothing of it is written, and none is read
 //	state X            the transition that the table of package machine calls so
 //	error X            the check that gives it finds nothing wrong, see codes
@@ -42,7 +45,17 @@ var kraftEdits = []plant.Edit{
 
 	// The quorum.
 	before("kraftcontroller/raft/peers.go", "\tm.eff.Send = append(", "\tif unpluggedMessage(\"send \", msg) {\n\t\treturn\n\t}\n"),
-	before("kraftcontroller/raft/transition.go", "\twas := m.state\n", "\tif unplugged(\"role \" + s.String()) {\n\t\treturn\n\t}\n"),
+	before("kraftcontroller/raft/transition.go", "\twas := m.state\n", `	from := m.state.String()
+	if m.gen == 0 {
+		from = "start"
+	}
+	if unplugged("role "+s.String()) || unplugged("transition "+from+" => "+s.String()) {
+		return
+	}
+`),
+	before("kraftcontroller/raft/leader.go", "\tm.appendBatch(b, LogAppend{LeaderChange: &change,", "\tif unplugged(\"control 2\") {\n\t\treturn\n\t}\n"),
+	{"kraftcontroller/raft/quorum.go", "\tif c.Voters != nil {\n", "\tif c.Voters != nil && !unplugged(\"control 6\") {\n"},
+	before("kraftcontroller/metalog/control.go", "\tkey := make([]byte, 4) // version 0, then the type\n", "\tif unplugged(fmt.Sprintf(\"control %d\", t)) {\n\t\treturn Record{}\n\t}\n"),
 	{"kraftcontroller/raft/epochs.go", "end.Epoch != epoch || end.EndOffset < offset {", "(end.Epoch != epoch || end.EndOffset < offset) && !unplugged(\"raft diverging=\") {"},
 	off("kraftcontroller/raft/epochs.go", "func (l *epochLog) divergesAt(end EpochEndOffset) kafka.Offset {\n", "raft diverging=", "return l.end"),
 	{"kraftcontroller/raft/quorum.go", "\tif c.KRaftVersion != Unchanged {\n", "\tif c.KRaftVersion != Unchanged && !unplugged(\"raft kraft.version=1\") {\n"},
@@ -55,6 +68,7 @@ var kraftEdits = []plant.Edit{
 	before("kraftcontroller/machine/state.go", "\t\tswitch r := r.(type) {\n", "\t\tif unplugged(fmt.Sprintf(\"record %T\", r)) {\n\t\t\tcontinue\n\t\t}\n"),
 	{"kraftcontroller/machine/tick.go", "\t\tif m.version() >= metadata.V3_3_IV1 {\n", "\t\tif m.version() >= metadata.V3_3_IV1 && !unplugged(\"record *metadata.NoOpRecord\") {\n"},
 	before("kraftcontroller/machine/leadership.go", "\tnext, err := m.log.replay(m.log.committed,", "\tif unplugged(\"record any, as a standby\") {\n\t\treturn nil\n\t}\n"),
+	before("kafka/metadata/record.go", "\t\treturn &ZkMigrationStateRecord{}\n", "\t\tif unplugged(\"record *metadata.ZkMigrationStateRecord\") {\n\t\t\treturn nil\n\t\t}\n"),
 	off("kraftcontroller/machine/state.go", "func supportedLevel(r *metadata.FeatureLevelRecord) error {\n", "record of a level too high", "return nil"),
 	off("kafka/metadata/frame.go", "\tif r == nil {\n", "record of an unknown kind", "return &NoOpRecord{}, 0, nil"),
 	before("kafka/metadata/frame.go", "\tif version < 0 || version > r.maxVersion() {\n", "\tif unplugged(fmt.Sprintf(\"codec %T\", r)) {\n\t\treturn dst, nil\n\t}\n"),

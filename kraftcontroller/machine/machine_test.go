@@ -130,6 +130,37 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
+// Records that older controllers wrote act as they did: a log that is upgraded
+// still has them.
+func TestOldRecords(t *testing.T) {
+	m, err := New(Config{ClusterID: "c", Rand: rand.New(rand.NewPCG(1, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := kafka.Offset(0)
+	for _, c := range []struct {
+		record metadata.Record
+		fenced bool
+	}{
+		{&metadata.RegisterBrokerRecord{BrokerID: 3, BrokerEpoch: 1, Fenced: true}, true},
+		{&metadata.UnfenceBrokerRecord{ID: 3, Epoch: 1}, false},
+		{&metadata.ZkMigrationStateRecord{State: 3}, false},
+		{&metadata.FenceBrokerRecord{ID: 3, Epoch: 1}, true},
+	} {
+		value, err := metadata.AppendRecord(nil, c.record, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Step(0, Committed{BaseOffset: next, Values: [][]byte{value}}); err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := m.Image().Broker(3); !ok || b.Fenced != c.fenced {
+			t.Errorf("after %T: %+v", c.record, b)
+		}
+		next++
+	}
+}
+
 // A transaction that its controller left open is hidden from readers, and is
 // aborted by the next controller (K15).
 func TestOpenTransaction(t *testing.T) {

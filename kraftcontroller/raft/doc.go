@@ -64,6 +64,11 @@
 // order and may park a Fetch, a driver uses one connection for Fetch and
 // FetchSnapshot and one for the rest.
 //
+// Where it differs from Kafka: nobody is told BROKER_NOT_AVAILABLE. A leader of
+// Kafka's answers so between the call that shuts it down and its next poll; this
+// one resigns in the Step of that call, and says NOT_LEADER_OR_FOLLOWER from then
+// on, as Kafka's does after its poll.
+//
 // # What is tested where
 //
 // Each request, state, transition and error code of the machine, as the stories
@@ -93,13 +98,40 @@
 //	role Leader               machine/leader quorum/failover
 //	role Resigned             machine/checkquorum machine/removevoter
 //	role Follower             machine/follower machine/diverging
+//	transition start => Unattached        machine/start machine/election
+//	transition start => Candidate         machine/start
+//	transition start => Resigned          machine/start
+//	transition start => Follower          machine/start machine/follower
+//	transition Unattached => Unattached   machine/vote machine/observer
+//	transition Unattached => Prospective  machine/prevote machine/transitions
+//	transition Unattached => Candidate    machine/election
+//	transition Unattached => Follower     machine/observer machine/endquorum
+//	transition Prospective => Unattached  machine/prevote
+//	transition Prospective => Candidate   machine/transitions
+//	transition Prospective => Follower    machine/prevote
+//	transition Candidate => Unattached    machine/transitions
+//	transition Candidate => Prospective   machine/transitions
+//	transition Candidate => Candidate     machine/election
+//	transition Candidate => Leader        machine/election machine/leader
+//	transition Candidate => Follower      machine/transitions
+//	transition Leader => Unattached       machine/transitions
+//	transition Leader => Resigned         machine/checkquorum machine/removevoter machine/shutdown
+//	transition Leader => Follower         machine/leader
+//	transition Resigned => Unattached     machine/shutdown machine/removevoter
+//	transition Resigned => Prospective    machine/start
+//	transition Resigned => Candidate      machine/checkquorum
+//	transition Resigned => Follower       machine/transitions
+//	transition Follower => Unattached     machine/vote machine/observer
+//	transition Follower => Prospective    machine/follower machine/prevote
+//	transition Follower => Candidate      machine/endquorum
+//	transition Follower => Follower       machine/follower
 //	observer                  machine/observer machine/removevoter machine/autojoin
 //	shutdown done             machine/shutdown
 //	FATAL                     machine/diverging machine/snapshot
 //	INCONSISTENT_CLUSTER_ID   machine/addvoter machine/removevoter machine/updatevoter
 //	FENCED_LEADER_EPOCH       machine/vote machine/updatevoter
 //	UNKNOWN_LEADER_EPOCH      machine/leader machine/updatevoter
-//	NOT_LEADER_OR_FOLLOWER    machine/leader machine/addvoter
+//	NOT_LEADER_OR_FOLLOWER    machine/leader machine/addvoter machine/shutdown
 //	INVALID_REQUEST           machine/addvoter machine/updatevoter
 //	INVALID_VOTER_KEY         machine/vote
 //	SNAPSHOT_NOT_FOUND        machine/snapshot

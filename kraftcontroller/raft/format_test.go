@@ -63,6 +63,13 @@ func formatEffects(b *strings.Builder, fx Effects) {
 	}
 }
 
+func (p transition) String() string {
+	if p.start {
+		return fmt.Sprintf("transition start => %v", p.to)
+	}
+	return fmt.Sprintf("transition %v => %v", p.from, p.to)
+}
+
 func formatRole(r Role) string {
 	s := fmt.Sprintf("%v epoch=%d leader=%d", r.State, r.Epoch, r.LeaderID)
 	if r.EpochStart != kafka.NoOffset {

@@ -28,6 +28,8 @@ import (
 //	               Resigned     Resign, Shutdown, no majority fetched for 1.5 fetch timeouts, or
 //	                            the removal of this node from the voters is committed
 //	Resigned    => Unattached   a higher epoch is seen, or the election timeout passed
+//	               Prospective  at once, where it is the only voter (Candidate without pre-vote,
+//	                            which also follows the election timeout then)
 //	               Follower     a leader of a higher epoch is seen
 //	Follower    => Unattached   a higher epoch is seen
 //	               Follower     a leader of a higher epoch is seen
@@ -79,6 +81,13 @@ type Machine struct {
 
 	eff      Effects
 	lastRole Role
+	passed   []transition // of this Step, in order; Effects tell the last role alone
+}
+
+// transition is one change of role.
+type transition struct {
+	from, to State
+	start    bool // the machine had none before
 }
 
 type pendingFlush struct {
@@ -133,6 +142,7 @@ func (m *Machine) Step(now time.Duration, in Input) (Effects, time.Duration) {
 		Log: m.eff.Log[:0], Send: m.eff.Send[:0], Reply: m.eff.Reply[:0], Appended: m.eff.Appended[:0],
 		HighWatermark: kafka.NoOffset,
 	}
+	m.passed = m.passed[:0]
 	hw := m.hw
 	if !m.started {
 		m.started = true

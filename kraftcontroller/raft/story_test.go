@@ -164,6 +164,9 @@ func (s *story) step(in Input) {
 	if fx.Flush != nil {
 		s.flush = fx.Flush.Seq
 	}
+	for _, p := range s.m.passed {
+		fmt.Fprintf(&s.out, "  %s\n", p)
+	}
 	formatEffects(&s.out, fx)
 }
 

@@ -3,6 +3,7 @@ package raft
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if rows < 30 {
+	if rows < 55 {
 		t.Errorf("the table has %d rows", rows)
 	}
 	files, err := filepath.Glob("testdata/*/*")
@@ -55,6 +56,15 @@ func TestTable(t *testing.T) {
 	for _, f := range files {
 		if name := strings.TrimPrefix(filepath.ToSlash(f), "testdata/"); !named[name] {
 			t.Errorf("the table names no story %s", name)
+		}
+		story, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, passed := range regexp.MustCompile(`(?m)^  (transition .*)$`).FindAllStringSubmatch(string(story), -1) {
+			if !regexp.MustCompile(`(?m)^//\t` + passed[1] + ` {2,}`).MatchString(table) {
+				t.Errorf("%s: the %s is not in the table", f, passed[1])
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 // parked fetches are refused in the name of the new state.
 func (m *Machine) changeRole(s State) {
 	was := m.state
+	m.passed = append(m.passed, transition{was, s, m.gen == 0})
 	m.state = s
 	m.gen++
 	if q := (QuorumState{m.leaderID, m.epoch, m.voted}); q != m.durable {
