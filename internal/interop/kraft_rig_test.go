@@ -37,7 +37,8 @@ var (
 const (
 	versionKRaft = "4.4.0" // of the real nodes
 	kraftCluster = "MkU3OEVBNTcwNTJENDM2Qg"
-	// metadataVersion is the newest that kafka-metadata-shell knows, too.
+	// metadataVersion is the newest that kafka-metadata-shell knows, too. Clusters
+	// begin with it and are raised to the newest once the shell has read a snapshot.
 	metadataVersion = "4.3-IV0"
 
 	// Timers are longer than Kafka's, so that a node that the machine keeps from

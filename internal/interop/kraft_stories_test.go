@@ -23,6 +23,7 @@ var ofRealKRaftBrokers = []story[*kraft]{
 	{"broker-killed", (*kraft).storyBrokerKilled},
 	{"controller-killed", (*kraft).storyControllerKilled},
 	{"files", (*kraft).storyFiles},
+	{"newest-version", (*kraft).storyNewestVersion},
 }
 
 // ofMixedQuorums lead from three real controllers to three of kbench and back,
@@ -38,9 +39,10 @@ var ofMixedQuorums = []story[*kraft]{
 	{"two-real-one-ours", (*kraft).storyTwoRealOneOurs},
 	{"two-ours-one-real", (*kraft).storyTwoOursOneReal},
 	{"three-ours", (*kraft).storyThreeOurs},
+	{"files", (*kraft).storyFiles},
+	{"newest-version", (*kraft).storyNewestVersion},
 	{"real-voter-again", (*kraft).storyRealVoterAgain},
 	{"tools-at-ours", (*kraft).storyToolsAtOurs},
-	{"files", (*kraft).storyFiles},
 }
 
 // TestKRaftRealBrokers runs real brokers under three controllers of kbench.
