@@ -67,6 +67,7 @@ func (k *kraft) storyControllerKilled(t *testing.T) {
 	}
 	k.restartController(t, before.leader)
 	k.awaitEqualLogs(t, voters...)
+	k.awaitListens(t, before.leader)
 	done()
 }
 

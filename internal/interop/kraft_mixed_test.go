@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -9,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/harness/provider"
 	vocabulary "kbench/kafka"
@@ -49,6 +46,7 @@ func (k *kraft) storyRealVoterAgain(t *testing.T) {
 	k.format(t, kafka1, joins)
 	k.join(t, kafka1, ours1, ours2, ours3, kafka1)
 	k.beganFromSnapshot(t, kafka1)
+	k.awaitLog(t, kafka1, `Replayed AccessControlEntryRecord .*principal=User:ranged`) // of the newest metadata.version
 	k.awaitFollowed(t, planeBrokers, "with-a-real-one-again")
 	k.awaitEqualLogs(t, ours1, ours2, ours3, kafka1)
 	k.leave(t, kafka1, ours1, ours2, ours3)
@@ -78,12 +76,7 @@ func (k *kraft) join(t *testing.T, id broker, voters ...broker) {
 	} else if !k.nodes[id].Running() {
 		k.restartController(t, id)
 	}
-	// A real one fetches before it listens, and the leader asks a voter for its
-	// versions before it adds it.
-	eventually(t, fmt.Sprintf("controller %d listens", id), func(ctx context.Context) error {
-		_, err := k.ask(ctx, id, kmsg.NewPtrApiVersionsRequest())
-		return err
-	})
+	k.awaitListens(t, id) // the leader asks a voter for its versions before it adds it
 	k.awaitQuorum(t, fmt.Sprintf("controller %d observes", id), func(q quorumState) error {
 		if !slices.Contains(q.observers, id) {
 			return fmt.Errorf("the observers are %d", q.observers)
@@ -116,6 +109,9 @@ func (k *kraft) ownProperties(t *testing.T, id broker) string {
 func (k *kraft) leave(t *testing.T, id broker, left ...broker) {
 	t.Helper()
 	q := k.awaitLeader(t, 0, append([]broker{id}, left...)...)
+	if isReal(id) {
+		k.awaitReplayed(t, id, fmt.Sprintf("until-%d-leaves-%d", id, q.highWatermark))
+	}
 	elected := func() {}
 	if q.leader == id {
 		elected = k.faults.begin("the leader is removed, and another one elected")
@@ -129,6 +125,15 @@ func (k *kraft) leave(t *testing.T, id broker, left ...broker) {
 	k.signal(t, id, provider.Term)
 	k.awaitLeader(t, 0, left...)
 	done()
+}
+
+// awaitReplayed waits until a real controller has replayed a topic that is made
+// now. One that is told to stop before closes its log while it still reads it, and
+// takes that for a fault.
+func (k *kraft) awaitReplayed(t *testing.T, id broker, topic string) {
+	t.Helper()
+	k.awaitFollowed(t, planeBrokers[:1], topic)
+	k.awaitLog(t, id, "Replayed TopicRecord for topic "+topic+" ")
 }
 
 // storm has topics written while leaders change by standstill and by death. Both
@@ -188,6 +193,7 @@ func (k *kraft) killed(t *testing.T, w *writer, led map[broker]bool, id broker, 
 	w.awaitMore(t, 10)
 	k.restartController(t, id)
 	k.awaitEqualLogs(t, voters...)
+	k.awaitListens(t, id)
 	w.awaitMore(t, 5)
 }
 

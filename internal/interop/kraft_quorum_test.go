@@ -54,6 +54,16 @@ func (k *kraft) brokersAt(ctx context.Context, at broker) ([]broker, error) {
 	return out, nil
 }
 
+// awaitListens waits until others can reach a controller: a real one fetches, and
+// so has the log, before it listens.
+func (k *kraft) awaitListens(t *testing.T, id broker) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("controller %d listens", id), func(ctx context.Context) error {
+		_, err := k.ask(ctx, id, kmsg.NewPtrApiVersionsRequest())
+		return err
+	})
+}
+
 // describe asks one controller, which only the leader answers.
 func (k *kraft) describe(ctx context.Context, at broker) (quorumState, error) {
 	req := kmsg.NewPtrDescribeQuorumRequest()
