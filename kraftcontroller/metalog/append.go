@@ -3,6 +3,7 @@ package metalog
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -22,8 +23,11 @@ func (l *Log) Append(raw []byte) error {
 		return l.failed
 	}
 	active := l.segments[len(l.segments)-1]
-	if active.size > 0 && active.size+int64(len(raw)) > l.cfg.SegmentBytes {
-		var err error
+	full, err := l.isFull(active, raw)
+	if err != nil {
+		return l.fail(err)
+	}
+	if full {
 		if active, err = l.roll(active); err != nil {
 			return l.fail(fmt.Errorf("begin a log segment: %w", err))
 		}
@@ -45,6 +49,30 @@ func (l *Log) Append(raw []byte) error {
 		rest = rest[h.SizeBytes:]
 	}
 	return nil
+}
+
+// isFull reports whether raw is for the next file: it has no room in this one, or
+// is too much later than what this one begins with.
+func (l *Log) isFull(active *segment, raw []byte) (bool, error) {
+	if active.size == 0 {
+		return false, nil
+	}
+	if active.size+int64(len(raw)) > l.cfg.SegmentBytes {
+		return true, nil
+	}
+	if active.first <= 0 {
+		return false, nil // nobody dated it
+	}
+	newest := int64(math.MinInt64)
+	for rest := raw; len(rest) > 0; {
+		h, err := ReadHeader(rest)
+		if err != nil {
+			return false, err
+		}
+		newest = max(newest, h.Timestamp)
+		rest = rest[h.SizeBytes:]
+	}
+	return newest-active.first > l.cfg.SegmentAge.Milliseconds(), nil
 }
 
 // beginEpochs tells of the epochs that begin with raw before it is written, as

@@ -8,12 +8,17 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"time"
 
 	"kbench/kafka"
 )
 
-// DefaultSegmentBytes is Kafka's metadata.log.segment.bytes.
-const DefaultSegmentBytes = 1 << 30
+const (
+	// DefaultSegmentBytes is Kafka's metadata.log.segment.bytes.
+	DefaultSegmentBytes = 1 << 30
+	// DefaultSegmentAge is Kafka's metadata.log.segment.ms.
+	DefaultSegmentAge = 7 * 24 * time.Hour
+)
 
 // Config says where a log lives.
 type Config struct {
@@ -22,6 +27,9 @@ type Config struct {
 	// SegmentBytes is the size at which a new file is begun; 0 means
 	// DefaultSegmentBytes. One append may exceed it.
 	SegmentBytes int64
+	// SegmentAge is how much later than its first batch the last one of a file may
+	// be, by their timestamps; 0 means DefaultSegmentAge.
+	SegmentAge time.Duration
 	// NoSync leaves every fsync out. Only for observers, whose answers nobody
 	// counts: a voter that sets it can lose acknowledged records.
 	NoSync bool
@@ -59,6 +67,9 @@ type Log struct {
 func Open(cfg Config) (*Log, error) {
 	if cfg.SegmentBytes <= 0 {
 		cfg.SegmentBytes = DefaultSegmentBytes
+	}
+	if cfg.SegmentAge <= 0 {
+		cfg.SegmentAge = DefaultSegmentAge
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -288,6 +289,24 @@ func TestEpochCheckpointFollowsTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	told("behind a snapshot", "0\n0\n")
+}
+
+// A file ends where the next batch is too much later than its first, also one that
+// was opened again.
+func TestSegmentAge(t *testing.T) {
+	cfg := Config{FS: &MemFS{}, Dir: testDir, SegmentAge: 5 * time.Millisecond} // a batch is as many ms late as its offset
+	l := mustOpen(t, cfg)
+	for _, want := range []int{1, 1, 1, 2, 2, 2, 3} { // offsets 0, 2, 4 | 6, 8, 10 | 12
+		add(t, l, 1, 2)
+		if len(l.segments) != want {
+			t.Errorf("at offset %d there are %d segments, want %d", l.EndOffset()-2, len(l.segments), want)
+		}
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		l = mustOpen(t, cfg)
+	}
 }
 
 func TestFsyncErrorIsFinal(t *testing.T) {

@@ -30,6 +30,7 @@ type segment struct {
 	size  int64
 	index []indexEntry
 	dated dated // the largest timestamp of all batches
+	first int64 // the timestamp of the first batch, ms since 1970; 0 where it has none
 }
 
 type indexEntry struct {
@@ -74,6 +75,9 @@ func openSegment(fs FS, dir string, base kafka.Offset) (*segment, error) {
 
 // added accounts for the batch h that stands at byte at.
 func (s *segment) added(h Header, at int64) {
+	if at == 0 {
+		s.first = h.Timestamp
+	}
 	if n := len(s.index); n == 0 || at-s.index[n-1].at >= indexEvery {
 		s.index = append(s.index, indexEntry{h.BaseOffset, h.EndOffset - 1, at, s.dated})
 	}

@@ -224,6 +224,43 @@ func (r *SnapshotReceiver) Freeze() error {
 // Close abandons the snapshot unless it was frozen. It may be called again.
 func (r *SnapshotReceiver) Close() error { return r.abandon() }
 
+// Expired gives the snapshot before which nothing is younger than since, ms since
+// 1970, by what snapshots say of the last record that they cover; false where none
+// is too old. That of formatting is as old as the next one.
+func (l *Log) Expired(since int64) (SnapshotID, bool, error) {
+	l.mu.RLock()
+	held := slices.Clone(l.snapshots)
+	l.mu.RUnlock()
+	var keep SnapshotID
+	found := false
+	for i, id := range held[:max(len(held)-1, 0)] {
+		if id == (SnapshotID{}) {
+			continue
+		}
+		at, err := l.snapshotTimestamp(id)
+		if err != nil {
+			return SnapshotID{}, false, err
+		}
+		if at >= since {
+			break
+		}
+		keep, found = held[i+1], true
+	}
+	return keep, found, nil
+}
+
+func (l *Log) snapshotTimestamp(id SnapshotID) (int64, error) {
+	r, err := l.OpenSnapshot(id)
+	if err != nil {
+		return 0, err
+	}
+	_, err = r.Next()
+	if errors.Is(err, io.EOF) { // it holds no record
+		err = nil
+	}
+	return r.LastContainedLogTimestamp(), errors.Join(err, r.Close())
+}
+
 // DeleteSnapshotsBefore removes every snapshot older than id and the segments
 // it covers, and gives the new log start. Without the snapshot id it refuses.
 func (l *Log) DeleteSnapshotsBefore(id SnapshotID) (kafka.Offset, error) {

@@ -116,7 +116,7 @@ func New(cfg Config) (*Client, error) {
 
 // open opens the files and makes the machine from what they hold.
 func (c *Client) open() error {
-	logCfg := metalog.Config{FS: c.cfg.FS, SegmentBytes: c.cfg.SegmentBytes, NoSync: !c.voter, Logger: c.cfg.Logger}
+	logCfg := metalog.Config{FS: c.cfg.FS, SegmentBytes: c.cfg.SegmentBytes, SegmentAge: c.cfg.SegmentAge, NoSync: !c.voter, Logger: c.cfg.Logger}
 	if c.cfg.Dir == "" {
 		c.cfg.FS = &metalog.MemFS{}
 		logCfg.FS, logCfg.Dir, logCfg.SegmentBytes = c.cfg.FS, metalog.PartitionDir, 1<<20

@@ -90,9 +90,15 @@ type Config struct {
 	FS  metalog.FS // nil: the machine's file system
 	// SegmentBytes is the size of a log file; 0 means Kafka's.
 	SegmentBytes int64
+	// SegmentAge is how much later than its first record the last one of a log file
+	// may be; 0 means Kafka's.
+	SegmentAge time.Duration
 	// RetentionBytes is how much log may be kept below the latest snapshot;
 	// 0 means Kafka's 100 MiB.
 	RetentionBytes int64
+	// RetentionAge is how old a snapshot may get that is not the latest; it goes with
+	// the log up to the next one. 0 means Kafka's 7 days.
+	RetentionAge time.Duration
 
 	// AppendLinger is how long an append waits for company before it is
 	// written. 0 writes at once; DefaultAppendLinger is Kafka's.
@@ -143,6 +149,9 @@ func (c *Config) defaults() {
 	}
 	if c.RetentionBytes == 0 {
 		c.RetentionBytes = 100 << 20
+	}
+	if c.RetentionAge == 0 {
+		c.RetentionAge = 7 * 24 * time.Hour
 	}
 	if c.Seed == 0 {
 		c.Seed = uint64(c.Now().UnixNano())

@@ -446,6 +446,47 @@ func TestSnapshotBringsAnOldNodeUp(t *testing.T) {
 	}
 }
 
+// A snapshot that is too old goes with the log that it covers once there is
+// another; the latest stays however old.
+func TestRetentionAge(t *testing.T) {
+	q := newQuorum(t, 1, func(c *Config) { c.SegmentBytes, c.RetentionAge = 500, time.Hour })
+	lead, at := q.leader()
+	for i, c := range []struct {
+		age       time.Duration // of the last record, by the snapshot
+		cut       bool
+		snapshots int
+	}{
+		{2 * time.Hour, false, 1},
+		{time.Minute, true, 1},
+		{0, false, 2},
+	} {
+		for range 20 {
+			if err := lead.write(at.Epoch, fmt.Sprintf("values of round %d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await(t, "the listener", func() bool { v, _ := lead.rec.snapshot(); return len(v) == 21*i+20 })
+		lead.rec.mu.Lock()
+		id := lead.rec.last
+		lead.rec.mu.Unlock()
+		start := lead.client.log.StartOffset()
+		w, err := lead.client.NewSnapshot(id, time.Now().Add(-c.age).UnixMilli())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lead.client.FinishSnapshot(context.Background(), w); err != nil {
+			t.Fatal(err)
+		}
+		if err := lead.write(at.Epoch, "behind it"); err != nil { // the client has handled the snapshot then
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(lead.cfg.Dir, metalog.PartitionDir, "*.checkpoint"))
+		if cut := lead.client.log.StartOffset() > start; err != nil || cut != c.cut || len(files) != c.snapshots {
+			t.Errorf("round %d: cut %t, snapshots %q, %v", i, cut, files, err)
+		}
+	}
+}
+
 func TestObserverInMemoryKeepsLittle(t *testing.T) {
 	q := newQuorum(t, 1, nil)
 	voterTune := q.tune

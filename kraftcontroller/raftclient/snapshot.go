@@ -54,7 +54,7 @@ func (c *Client) quorumAt(id metalog.SnapshotID) (metalog.Quorum, error) {
 }
 
 // FinishSnapshot makes the snapshot durable and the quorum's, and drops what is
-// older where more than RetentionBytes of log are kept.
+// older where more than RetentionBytes of log are kept, or older than RetentionAge.
 func (c *Client) FinishSnapshot(ctx context.Context, w *metalog.SnapshotWriter) error {
 	if err := errors.Join(w.Freeze(), w.Close()); err != nil {
 		return err
@@ -74,11 +74,15 @@ func (c *Client) snapshotTaken(id metalog.SnapshotID) error {
 		return err
 	}
 	c.owned = append(c.owned, raft.Tick{}) // for the deadline
-	if c.log.SizeBytes() <= c.cfg.RetentionBytes {
-		return nil
+	keep, over := id, c.log.SizeBytes() > c.cfg.RetentionBytes
+	if !over {
+		var err error
+		if keep, over, err = c.log.Expired(c.cfg.Now().Add(-c.cfg.RetentionAge).UnixMilli()); err != nil || !over {
+			return err
+		}
 	}
 	before := c.log.StartOffset()
-	start, err := c.log.DeleteSnapshotsBefore(id)
+	start, err := c.log.DeleteSnapshotsBefore(keep)
 	if err != nil {
 		return err
 	}
