@@ -54,6 +54,7 @@ type kraftPlane struct {
 	b           *Broker
 	client      *raftclient.Client
 	publisher   *publisher
+	applied     applied
 	incarnation kafka.UUID
 
 	regEpoch atomic.Int64
@@ -93,6 +94,7 @@ func KRaft(cfg KRaftConfig) Plane {
 		assign: assignments{queued: map[replicaRef]kafka.UUID{}, wake: make(chan struct{}, 1)},
 	}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
+	p.applied.offset.Store(int64(kafka.NoOffset))
 	p.leader.Store(&raftclient.LeaderAndEpoch{Leader: kafka.NoLeader, Epoch: kafka.NoEpoch})
 	return p
 }

@@ -26,6 +26,7 @@ type publisher struct {
 	caughtUp bool
 	inTxn    bool
 	last     kafka.Offset // of the last record replayed
+	stamp    int64        // of its batch, ms since 1970
 	epoch    kafka.LeaderEpoch
 }
 
@@ -35,10 +36,11 @@ func (u *publisher) HandleCommit(batches []metalog.Batch) error {
 		b := &batches[i]
 		if !b.Control {
 			if err := u.replayBatch(b); err != nil {
+				u.p.applied.failed.Add(1)
 				return err
 			}
 		}
-		u.last, u.epoch, u.pending = b.EndOffset()-1, b.Epoch, true
+		u.last, u.epoch, u.pending, u.stamp = b.EndOffset()-1, b.Epoch, true, b.Timestamp
 	}
 	if !u.caughtUp {
 		hw := u.p.client.HighWatermark()
@@ -105,6 +107,8 @@ func (u *publisher) publish() {
 	d := u.delta
 	u.delta, u.pending = metadata.NewDelta(img), false
 	b.publish(img)
+	u.p.applied.offset.Store(int64(u.last))
+	u.p.applied.timestamp.Store(u.stamp)
 	was, known := old.Broker(b.cfg.ID)
 	if now, ok := img.Broker(b.cfg.ID); known && ok && was.Epoch == now.Epoch && !was.Fenced && now.Fenced {
 		u.p.heardFenced()
@@ -207,14 +211,31 @@ func (u *publisher) traceApplied(n int) {
 
 // HandleLoadSnapshot replaces all metadata by a snapshot's.
 func (u *publisher) HandleLoadSnapshot(r *metalog.SnapshotReader) error {
+	d, err := deltaOf(r)
+	if err != nil {
+		u.p.applied.failed.Add(1)
+		return err
+	}
+	u.p.applied.snapshots.Add(1)
+	u.stamp = r.LastContainedLogTimestamp()
+	u.delta, u.inTxn, u.pending = d, false, true
+	u.last, u.epoch = r.ID().EndOffset-1, r.ID().Epoch
+	if u.caughtUp {
+		u.publish()
+	}
+	return nil
+}
+
+// deltaOf replays a snapshot.
+func deltaOf(r *metalog.SnapshotReader) (*metadata.Delta, error) {
 	d := metadata.NewDelta(metadata.Empty())
 	for {
 		b, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return d, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for j := range b.Records {
 			rec, _, err := metadata.ReadRecord(b.Records[j].Value)
@@ -222,16 +243,10 @@ func (u *publisher) HandleLoadSnapshot(r *metalog.SnapshotReader) error {
 				err = d.Replay(rec)
 			}
 			if err != nil {
-				return fmt.Errorf("record %d of the snapshot: %w", b.BaseOffset+kafka.Offset(j), err)
+				return nil, fmt.Errorf("record %d of the snapshot: %w", b.BaseOffset+kafka.Offset(j), err)
 			}
 		}
 	}
-	u.delta, u.inTxn, u.pending = d, false, true
-	u.last, u.epoch = r.ID().EndOffset-1, r.ID().Epoch
-	if u.caughtUp {
-		u.publish()
-	}
-	return nil
 }
 
 // HandleLeaderChange hears of the quorum's leader.

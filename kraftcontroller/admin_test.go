@@ -1,6 +1,9 @@
 package kraftcontroller
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -149,6 +152,33 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
+// gaugeNames are those of Kafka 4.4, and what kbench has of its own.
+func gaugeNames() []string {
+	var names []string
+	for bean, of := range map[string]string{
+		controllerBean: `ActiveControllerCount FencedBrokerCount ActiveBrokerCount ControlledShutdownBrokerCount GlobalTopicCount
+			GlobalPartitionCount OfflinePartitionsCount PreferredReplicaImbalanceCount LastAppliedRecordOffset LastAppliedRecordTimestamp
+			LastAppliedRecordLagMs LastCommittedRecordOffset NewActiveControllersCount EventQueueOperationsStartedCount
+			EventQueueOperationsTimedOutCount TimedOutBrokerHeartbeatCount MetadataErrorCount`,
+		"kafka.controller:type=ControllerStats,name=": `UncleanLeaderElectionsPerSec`,
+		queueBean: `EventQueueTimeMs:Count EventQueueTimeMs:Max EventQueueTimeMs:50thPercentile EventQueueTimeMs:99thPercentile
+			EventQueueProcessingTimeMs:Count EventQueueProcessingTimeMs:Max EventQueueProcessingTimeMs:50thPercentile
+			EventQueueProcessingTimeMs:99thPercentile`,
+		loaderBean:   `CurrentControllerId CurrentMetadataVersion HandleLoadSnapshotCount`,
+		snapshotBean: `LatestSnapshotGeneratedBytes LatestSnapshotGeneratedAgeMs`,
+		"kafka.server:type=raft-metrics,name=": `current-state current-leader current-vote current-epoch high-watermark log-end-offset
+			log-end-epoch number-of-voters number-unknown-voter-connections commit-latency-avg commit-latency-max election-latency-avg
+			election-latency-max fetch-records-rate append-records-rate poll-idle-ratio-avg`,
+		"kbench.raft:type=voters,name=": `messages bytes round-trips`,
+	} {
+		for name := range strings.FieldsSeq(of) {
+			names = append(names, bean+name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // TestGauges: the metrics that a user of Kafka looks for say what is.
 func TestGauges(t *testing.T) {
 	cl := newCluster(t, 3, nil)
@@ -161,10 +191,16 @@ func TestGauges(t *testing.T) {
 	active := 0
 	for _, n := range cl.nodes {
 		gauges := n.c.Gauges()
+		if names := slices.Sorted(maps.Keys(gauges)); !slices.Equal(names, gaugeNames()) {
+			t.Fatalf("the gauges are\n%q\nwant\n%q", names, gaugeNames())
+		}
 		await(t, "the standbys to follow", func() bool { return gauges[controllerBean+"GlobalPartitionCount"]() == 12 })
 		active += int(gauges[controllerBean+"ActiveControllerCount"]())
 		for name, want := range map[string]int64{
-			controllerBean + "ActiveBrokerCount": 3, controllerBean + "FencedBrokerCount": 0,
+			controllerBean + "ActiveBrokerCount": 3, controllerBean + "FencedBrokerCount": 0, controllerBean + "ControlledShutdownBrokerCount": 0,
+			controllerBean + "EventQueueOperationsTimedOutCount": 0, controllerBean + "TimedOutBrokerHeartbeatCount": 0, controllerBean + "MetadataErrorCount": 0,
+			loaderBean + "HandleLoadSnapshotCount": 0, snapshotBean + "LatestSnapshotGeneratedBytes": 0,
+			"kafka.server:type=raft-metrics,name=current-leader": int64(cl.active(-1).id), "kafka.server:type=raft-metrics,name=number-unknown-voter-connections": 0,
 			controllerBean + "GlobalTopicCount": 1, controllerBean + "OfflinePartitionsCount": 0, controllerBean + "PreferredReplicaImbalanceCount": 0,
 			loaderBean + "CurrentMetadataVersion": int64(metadata.DefaultMetadataVersion), loaderBean + "CurrentControllerId": int64(cl.active(-1).id),
 		} {
@@ -174,13 +210,13 @@ func TestGauges(t *testing.T) {
 		}
 		for _, name := range []string{
 			controllerBean + "LastAppliedRecordOffset", controllerBean + "LastCommittedRecordOffset", controllerBean + "LastAppliedRecordTimestamp",
-			controllerBean + "NewActiveControllersCount", controllerBean + "EventQueueOperationsStartedCount", raftBean + "high-watermark", raftBean + "log-end-offset", raftBean + "current-epoch",
+			controllerBean + "NewActiveControllersCount", controllerBean + "EventQueueOperationsStartedCount", "kafka.server:type=raft-metrics,name=" + "high-watermark", "kafka.server:type=raft-metrics,name=" + "log-end-offset", "kafka.server:type=raft-metrics,name=" + "current-epoch",
 		} {
 			if gauges[name]() <= 0 {
 				t.Errorf("controller %d: %s is %d", n.id, name, gauges[name]())
 			}
 		}
-		if lone := n.id == cl.active(-1).id; gauges[raftBean+"number-of-voters"]() != 3 || (gauges[raftBean+"append-records-rate"]() == 0) == lone || gauges[raftBean+"log-end-epoch"]() != gauges[raftBean+"current-epoch"]() {
+		if lone := n.id == cl.active(-1).id; gauges["kafka.server:type=raft-metrics,name="+"number-of-voters"]() != 3 || (gauges["kafka.server:type=raft-metrics,name="+"append-records-rate"]() == 0) == lone || gauges["kafka.server:type=raft-metrics,name="+"log-end-epoch"]() != gauges["kafka.server:type=raft-metrics,name="+"current-epoch"]() {
 			t.Errorf("controller %d, active=%v: %+v", n.id, lone, n.c.client.Metrics())
 		}
 		if lag := gauges[controllerBean+"LastAppliedRecordLagMs"](); lag < 0 || lag > 60_000 {

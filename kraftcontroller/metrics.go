@@ -8,7 +8,6 @@ import (
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
-	"kbench/kraftcontroller/raftclient"
 )
 
 // counters are what the loop counts for metrics.
@@ -30,21 +29,18 @@ type counters struct {
 // The names that Kafka gives its beans.
 const (
 	controllerBean = "kafka.controller:type=KafkaController,name="
-	raftBean       = "kafka.server:type=raft-metrics,name="
 	loaderBean     = "kafka.server:type=MetadataLoader,name="
 	snapshotBean   = "kafka.server:type=SnapshotEmitter,name="
 	queueBean      = "kafka.controller:type=ControllerEventManager,name="
-	talkBean       = "kbench.raft:type=voters,name=" // Kafka has none
 )
 
 // Gauges gives the controller's metrics under Kafka's names; one that Kafka gives
 // as a histogram has the attribute behind its name. Each function may
 // be called from any goroutine, at any time, and costs at most a walk over the
-// brokers. Whole numbers where Kafka has fractions: rates a second, and
-// poll-idle-ratio-avg in percent; current-state is the number of a raft.State.
+// brokers.
 func (c *Controller) Gauges() map[string]func() int64 {
 	gauges := c.controllerGauges()
-	maps.Copy(gauges, c.raftGauges())
+	maps.Copy(gauges, c.client.Gauges())
 	for name, l := range map[string]*latencies{"EventQueueTimeMs": &c.counters.queueTime, "EventQueueProcessingTimeMs": &c.counters.processingTime} {
 		gauges[queueBean+name+":Count"] = l.count
 		gauges[queueBean+name+":Max"] = l.maxMs
@@ -69,6 +65,7 @@ func (c *Controller) controllerGauges() map[string]func() int64 {
 		},
 		controllerBean + "FencedBrokerCount":                                      image(func(i *metadata.Image) int { return i.NumBrokers() - unfencedBrokers(i) }),
 		controllerBean + "ActiveBrokerCount":                                      image(unfencedBrokers),
+		controllerBean + "ControlledShutdownBrokerCount":                          image(leavingBrokers),
 		controllerBean + "GlobalTopicCount":                                       image((*metadata.Image).NumTopics),
 		controllerBean + "GlobalPartitionCount":                                   image((*metadata.Image).NumPartitions),
 		controllerBean + "OfflinePartitionsCount":                                 image((*metadata.Image).OfflineCount),
@@ -91,35 +88,6 @@ func (c *Controller) controllerGauges() map[string]func() int64 {
 	}
 }
 
-// raftGauges are those of the quorum.
-func (c *Controller) raftGauges() map[string]func() int64 {
-	gauges := map[string]func() int64{}
-	for name, of := range map[string]func(raftclient.Metrics) int64{
-		"current-state":                    func(m raftclient.Metrics) int64 { return int64(m.State) },
-		"current-leader":                   func(m raftclient.Metrics) int64 { return int64(m.Leader) },
-		"current-vote":                     func(m raftclient.Metrics) int64 { return int64(m.Voted) },
-		"current-epoch":                    func(m raftclient.Metrics) int64 { return int64(m.Epoch) },
-		"high-watermark":                   func(m raftclient.Metrics) int64 { return int64(m.HighWatermark) },
-		"log-end-offset":                   func(m raftclient.Metrics) int64 { return int64(m.LogEndOffset) },
-		"log-end-epoch":                    func(m raftclient.Metrics) int64 { return int64(m.LogEndEpoch) },
-		"number-of-voters":                 func(m raftclient.Metrics) int64 { return int64(m.Voters) },
-		"number-unknown-voter-connections": func(m raftclient.Metrics) int64 { return int64(m.UnknownVoters) },
-		"commit-latency-avg":               func(m raftclient.Metrics) int64 { return m.Commit.Avg.Milliseconds() },
-		"commit-latency-max":               func(m raftclient.Metrics) int64 { return m.Commit.Max.Milliseconds() },
-		"election-latency-avg":             func(m raftclient.Metrics) int64 { return m.Election.Avg.Milliseconds() },
-		"election-latency-max":             func(m raftclient.Metrics) int64 { return m.Election.Max.Milliseconds() },
-		"fetch-records-rate":               func(m raftclient.Metrics) int64 { return int64(m.Fetched.PerSecond) },
-		"append-records-rate":              func(m raftclient.Metrics) int64 { return int64(m.Appended.PerSecond) },
-		"poll-idle-ratio-avg":              func(m raftclient.Metrics) int64 { return int64(100 * m.Idle) },
-	} {
-		gauges[raftBean+name] = func() int64 { return of(c.client.Metrics()) }
-	}
-	gauges[talkBean+"messages"] = func() int64 { return c.client.Traffic().Messages }
-	gauges[talkBean+"bytes"] = func() int64 { return c.client.Traffic().Bytes }
-	gauges[talkBean+"round-trips"] = func() int64 { return c.client.Traffic().RoundTrips }
-	return gauges
-}
-
 // snapshotAgeMs is how long ago the last snapshot was written, or the controller
 // started.
 func (c *Controller) snapshotAgeMs() int64 {
@@ -140,6 +108,16 @@ func unfencedBrokers(image *metadata.Image) int {
 	n := 0
 	for b := range image.Brokers() {
 		if !b.Fenced {
+			n++
+		}
+	}
+	return n
+}
+
+func leavingBrokers(image *metadata.Image) int {
+	n := 0
+	for b := range image.Brokers() {
+		if b.InControlledShutdown {
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -65,6 +66,9 @@ func (p *process) newBrokers() (part, error) {
 			}
 			return nil, fmt.Errorf("broker %d: %w", b.ID, err)
 		}
+	}
+	if len(out.brokers) == 1 { // names are those of a process that is one broker, as Kafka's is
+		maps.Copy(p.gauges, out.brokers[0].Gauges())
 	}
 	return out, nil
 }
