@@ -148,18 +148,27 @@ func TestInvalidTrials(t *testing.T) {
 				}
 			}
 		}, "led no partition", false, ""},
-		"not healthy":      {"controlled-shutdown", func(c *fakeCluster) { c.unhealthy = errors.New("planted") }, "planted", true, ""},
-		"deaf controller":  {"controller-failover", func(c *fakeCluster) { c.deaf = true }, "did not bite", true, ""},
-		"leaky controller": {"controller-failover", func(c *fakeCluster) { c.leaky = true }, "did not bite: controller 1001: packets still pass", false, "isolate"},
-		"leaky broker":     {"broker-failure", func(c *fakeCluster) { c.leaky = true }, "packets still pass", false, "isolate"},
-		"no admin before":  {"propagation", func(c *fakeCluster) { c.controller[0].v = 1002; c.servesFrom = 1 << 62 }, "before the first change", false, ""},
+		"not healthy":                          {"controlled-shutdown", func(c *fakeCluster) { c.unhealthy = errors.New("planted") }, "planted", true, ""},
+		"deaf controller":                      {"controller-failover", func(c *fakeCluster) { c.deaf = true }, "did not bite", true, ""},
+		"leaky controller":                     {"controller-failover", func(c *fakeCluster) { c.leaky = true }, "did not bite: controller 1001: packets still pass", false, "isolate"},
+		"controller that is not paused":        {"controller-failover", func(c *fakeCluster) { c.deaf = true }, "no trace tells of an election", false, "pause"},
+		"no trace, zk, not paused":             {"controller-failover", func(c *fakeCluster) { c.deaf, c.untraced, c.mode = true, true, nodeconfig.ModeZK }, "did not bite: controller 1001: wait for brokers to tell of another", false, "pause"},
+		"no trace, kraft, not paused":          {"controller-failover", func(c *fakeCluster) { c.deaf, c.untraced = true, true }, "did not bite: controller 1001: wait for brokers to tell of another", false, "pause"},
+		"no trace, exit not seen, none":        {"controller-failover", func(c *fakeCluster) { c.deaf, c.untraced, c.blind = true, true, true }, "did not bite: controller 1001: wait for brokers to tell of another", true, "kill"},
+		"seekers, a broker that is not paused": {"leader-seek", func(c *fakeCluster) { c.deaf = true }, "answers although it is paused", false, "pause"},
+		"leaky broker":                         {"broker-failure", func(c *fakeCluster) { c.leaky = true }, "packets still pass", false, "isolate"},
+		"no admin before":                      {"propagation", func(c *fakeCluster) { c.controller[0].v = 1002; c.servesFrom = 1 << 62 }, "before the first change", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait
 			c := newFakeCluster(t, nodeconfig.ModeKRaft, 3, 30)
 			tc.plant(c)
 			p := Params{How: tc.how, Trials: 1, TrialTimeout: time.Second}
-			if tc.kind == "propagation" {
+			switch tc.kind {
+			case "propagation":
 				p.Trials = 0
+			case "leader-seek":
+				p.Duration = 500 * time.Millisecond
 			}
 			rec, err := runWorkload(t, c, tc.kind, p)
 			if (err != nil) != tc.err {

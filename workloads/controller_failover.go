@@ -44,6 +44,7 @@ type failover struct {
 	others []Node // live brokers but the victim
 	stream *adminStream
 	watch  *probes
+	heirs  *succession // nil where traces tell
 	// stopped: the stream has ended; what it holds stays.
 	stopped bool
 
@@ -124,6 +125,10 @@ func (t *failover) choose(ctx context.Context) (err error) {
 // warmUp starts the admin stream and reports whether a request of it succeeded.
 func (t *failover) warmUp(ctx context.Context) bool {
 	t.phase("probe")
+	if err := t.follow(ctx); err != nil {
+		t.invalid("before the fault: %v", err)
+		return false
+	}
 	if t.zk() {
 		t.watch = startMetadataProbes(ctx, t.others, t.p.ProbeRate, func(Node) []string { return []string{} }, t.named)
 		if err := t.watch.warm(ctx, t.gate()); err != nil {
@@ -141,16 +146,25 @@ func (t *failover) warmUp(ctx context.Context) bool {
 		t.invalid("before the fault: %v (last: %v)", err, t.stream.last())
 		return false
 	}
+	if t.heirs != nil {
+		if err := await(ctx, t.gate(), "brokers to tell of the controller", t.heirs.started); err != nil {
+			t.invalid("before the fault: %v", err)
+			return false
+		}
+	}
 	return true
 }
 
 func (t *failover) zk() bool { return t.Cluster.Mode() == nodeconfig.ModeZK }
 
 // named hears which controller a broker names.
-func (t *failover) named(id kafka.BrokerID, m *kmsg.MetadataResponse, _ int64) {
+func (t *failover) named(id kafka.BrokerID, m *kmsg.MetadataResponse, doneNs int64) {
 	addr, ok := controllerAddr(m)
 	if !ok {
 		return
+	}
+	if t.heirs != nil {
+		t.heirs.told(addr != t.victim.Addr, doneNs)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,10 +196,20 @@ func (t *failover) target() (string, bool) {
 // measure waits until the cluster works again and takes its values.
 func (t *failover) measure(ctx context.Context) {
 	t.phase("recover")
-	goneNs := t.gone(ctx)
+	dueNs, doneNs := max(t.gone(ctx), t.out.StartNs), int64(0)
+	if t.heirs != nil {
+		heirNs, err := t.succeeded(ctx)
+		if err != nil {
+			t.invalid("the fault did not bite: controller %d: %v", t.victim.ID, err)
+			t.stopProbes()
+			return
+		}
+		t.event(EventPhase, t.out.N, 0, heirNs, "a broker tells of another controller")
+		dueNs, doneNs = t.out.StartNs, heirNs
+	}
 	var first acks
 	err := await(ctx, t.p.TrialTimeout, "an admin request due after the fault to succeed", func() (ok bool) {
-		first, ok = t.stream.firstAck(max(goneNs, t.out.StartNs), 0)
+		first, ok = t.stream.firstAck(dueNs, doneNs)
 		return ok
 	})
 	if err != nil {
@@ -302,6 +326,9 @@ func (t *failover) stopProbes() {
 	if t.watch != nil {
 		t.judge("probe", t.watch.stop())
 		t.watch = nil
+	}
+	if t.heirs != nil {
+		t.heirs.stop()
 	}
 	t.admin.forget()
 }

@@ -47,6 +47,25 @@ func measureFailover(t *attempted, mode nodeconfig.Mode, how string) {
 	}
 }
 
+// TestFailoverWithoutTraces: where only clients can tell, the old controller is
+// not taken for its heir, even where it works on for a while after the fault was
+// said to be made, and its exit cannot be seen.
+func TestFailoverWithoutTraces(t *testing.T) {
+	for _, mode := range []nodeconfig.Mode{nodeconfig.ModeZK, nodeconfig.ModeKRaft} {
+		for _, how := range []string{"kill", "pause", "resign"} {
+			t.Run(string(mode)+"/"+how, func(t *testing.T) {
+				measured(t, func(t *attempted) {
+					c := newFakeCluster(t.T, mode, 3, 30)
+					c.untraced, c.blind, c.late = true, true, 300*time.Millisecond
+					c.detect, c.load = 200*time.Millisecond, 100*time.Millisecond
+					rec := mustRun(t, c, "controller-failover", Params{How: how, Trials: 1})
+					near(t, "first-admin", value(t, rec.trials[0], MetricControllerRecovery, PhaseFirstAdmin), c.late+c.detect+c.load)
+				})
+			})
+		}
+	}
+}
+
 func TestPropagationMeasuresWhatWasInjected(t *testing.T) {
 	for _, mode := range []nodeconfig.Mode{nodeconfig.ModeZK, nodeconfig.ModeKRaft} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -45,6 +45,9 @@ type fakeCluster struct {
 	leaky                     bool               // packets pass through faults of the network
 	heap                      int64              // live in every process
 	collected                 func(*fakeCluster) // called when garbage was collected
+	late                      time.Duration      // faults do what they do so long after Inject returned
+	untraced                  bool               // nodes write no traces
+	blind                     bool               // exits cannot be seen: each is taken for one that was
 	quorum                    fakeQuorum
 
 	turn       sync.Mutex // of changes, where they are serial
@@ -100,6 +103,7 @@ type fakePartition struct {
 func newFakeCluster(t *testing.T, mode nodeconfig.Mode, brokers, partitions int) *fakeCluster {
 	c := &fakeCluster{
 		t: t, mode: mode, delay: map[kafka.BrokerID]time.Duration{}, topics: map[string]*fakeTopic{}, epoch: 1,
+		events: []trace.Event{{T: 1, Kind: trace.ControllerElected, Epoch: 1, Node: "controller"}},
 		quorum: fakeQuorum{removed: map[kafka.BrokerID]bool{}},
 	}
 	for id := 1; id <= brokers; id++ {
@@ -442,7 +446,7 @@ func (c *fakeCluster) Events(context.Context) ([]trace.Event, error) {
 	defer c.mu.Unlock()
 	var out []trace.Event
 	for _, e := range c.events {
-		if e.T <= trace.Now() {
+		if e.T <= trace.Now() && !c.untraced {
 			out = append(out, e)
 		}
 	}
@@ -452,8 +456,11 @@ func (c *fakeCluster) Events(context.Context) ([]trace.Event, error) {
 func (c *fakeCluster) Exited(ctx context.Context, id kafka.BrokerID) (int64, int, error) {
 	n := c.node(id)
 	c.mu.Lock()
-	exitNs, code, gone := n.exitNs, n.code, n.gone
+	exitNs, code, gone, blind := n.exitNs, n.code, n.gone, c.blind
 	c.mu.Unlock()
+	if blind {
+		return trace.Now(), 0, nil
+	}
 	if exitNs == 0 {
 		<-ctx.Done()
 		return 0, 0, context.Cause(ctx)
@@ -482,14 +489,25 @@ func (c *fakeCluster) node(id kafka.BrokerID) *fakeNode {
 }
 
 func (c *fakeCluster) Inject(_ context.Context, id kafka.BrokerID, f Fault) (int64, error) {
-	n := c.node(id)
 	c.mu.Lock()
 	now := trace.Now() // a node that answers later knows of the fault
 	c.injected = append(c.injected, f)
-	if c.deaf && f != FaultStart {
-		c.mu.Unlock()
+	deaf := c.deaf && f != FaultStart
+	c.mu.Unlock()
+	switch {
+	case deaf:
+		return now, nil
+	case c.late > 0 && f.Undo() != "":
+		time.AfterFunc(c.late, func() { _, _ = c.hurt(id, f) })
 		return now, nil
 	}
+	return c.hurt(id, f)
+}
+
+func (c *fakeCluster) hurt(id kafka.BrokerID, f Fault) (int64, error) {
+	n := c.node(id)
+	c.mu.Lock()
+	now := trace.Now()
 	switch f {
 	case FaultStart, FaultStartEmpty, FaultResume, FaultHeal:
 		if n.Live {

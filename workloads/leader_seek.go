@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -121,12 +122,34 @@ func (t *trialRun) seekFault(ctx context.Context, s *seekers, startNs int64, vic
 	}
 	s.book.begin(t.out.StartNs)
 	if fault == FaultPause {
+		if err := t.silent(ctx, victim); err != nil {
+			t.invalid("the fault did not bite: broker %d: %v", victim, err)
+		}
 		return true, nil
 	}
 	if e := <-t.awaitExit(ctx, victim); e.err != nil {
 		t.invalid("the fault did not bite: broker %d runs on: %v", victim, e.err)
 	}
 	return true, nil
+}
+
+// silentFor is how long a paused node is waited for: one that runs answers
+// within milliseconds.
+const silentFor = 2 * time.Second
+
+// silent asks a paused broker for something small: it must not answer.
+func (t *trialRun) silent(ctx context.Context, victim kafka.BrokerID) error {
+	ctx, cancel := context.WithTimeout(ctx, silentFor)
+	defer cancel()
+	for _, b := range t.Cluster.Brokers() {
+		if b.ID != victim {
+			continue
+		}
+		if _, err := t.admin.send(ctx, b.Addr, apiMetadata, ask.Topics([]string{})); err == nil {
+			return errors.New("it answers although it is paused")
+		}
+	}
+	return nil
 }
 
 // start has one client seek; false where too many do.
