@@ -19,11 +19,11 @@ import (
 	"kbench/results"
 )
 
-// strangers is a cluster that kbench did not start: a controller and two
+// strangers is a cluster that kbench did not start: three controllers and two
 // brokers run by hand, with a topic of somebody else.
 type strangers struct {
 	dir       string
-	ports     []uint16
+	ports     []uint16 // of the brokers, then of the controllers
 	bootstrap string
 }
 
@@ -32,35 +32,48 @@ const foreign = "orders"
 
 func startStrangers(t *testing.T) strangers {
 	t.Helper()
-	s := strangers{dir: t.TempDir(), ports: heldtest.Ports(t, 3)}
+	s := strangers{dir: t.TempDir(), ports: heldtest.Ports(t, 5)}
+	var voters []string
+	for i, port := range s.ports[2:] {
+		voters = append(voters, fmt.Sprintf(`{"id": %d, "host": "127.0.0.1", "port": %d}`, 1001+i, port))
+	}
 	common := fmt.Sprintf(`"clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", "mode": "kraft",
 		"timers": {"fetchTimeout": "2s", "brokerSession": "6s", "brokerHeartbeat": "500ms"},
-		"quorum": {"nodeId": %%d, "voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]}`, s.ports[0])
-	startNode(t, s.dir, "c", fmt.Sprintf(`{"name": "c", "role": "controller", "dataDir": "c", `+common+`}`, 1001), "serving")
+		"quorum": {"nodeId": %%d, "voters": [%s]}`, strings.Join(voters, ", "))
+	for id := 1001; id <= 1003; id++ {
+		name := fmt.Sprintf("c%d", id)
+		cmd, _ := startNode(t, s.dir, name, fmt.Sprintf(`{"name": "%s", "role": "controller", "dataDir": "%s", `+common+`}`, name, name, id), "serving")
+		s.pid(t, name, cmd.Process.Pid)
+	}
 	for id := 1; id <= 2; id++ {
 		name := fmt.Sprintf("b%d", id)
 		cmd, _ := startNode(t, s.dir, name, fmt.Sprintf(`{"name": "%s", "role": "broker", "dataDir": "%s", `+common+`,
-			"brokers": [{"id": %d, "host": "127.0.0.1", "port": %d}]}`, name, name, 0, id, s.ports[id]), "msg=registered")
+			"brokers": [{"id": %d, "host": "127.0.0.1", "port": %d}]}`, name, name, 0, id, s.ports[id-1]), "msg=registered")
 		s.pid(t, name, cmd.Process.Pid)
 		go func() { _ = cmd.Wait() }() // a zombie would still be there
 	}
-	s.bootstrap = fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", s.ports[1], s.ports[2])
+	s.bootstrap = fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", s.ports[0], s.ports[1])
 	s.create(t, foreign)
 	return s
 }
 
-func (s strangers) pid(t *testing.T, name string, pid int) {
+func (s strangers) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name+".pid"), fmt.Append(nil, pid), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (s strangers) pid(t *testing.T, name string, pid int) {
+	t.Helper()
+	s.write(t, name+".pid", fmt.Sprint(pid))
 }
 
 func (s strangers) ask(t *testing.T, req kmsg.Request) kmsg.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", s.ports[1]), wire.DialOptions{ClientID: "test"})
+	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", s.ports[0]), wire.DialOptions{ClientID: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +128,27 @@ attach:
   hooks:
     stop-broker: 'kill $(cat DIR/b$KBENCH_NODE.pid)'
     start-broker: 'cd DIR && KBENCH_AS_SELF= nohup SELF node --config b$KBENCH_NODE.json >b$KBENCH_NODE.log 2>&1 & echo $! >DIR/b$KBENCH_NODE.pid'
+    pause-controller: 'kill -STOP $(cat DIR/c$KBENCH_NODE.pid)'
+    resume-controller: 'kill -CONT $(cat DIR/c$KBENCH_NODE.pid)'
 cluster: {partitions: 20, partitionsPerTopic: 5, replication: 2}
 workloads:
   - {kind: propagation, rate: 5/s, duration: 2s, probe: {rate: 20/s}}
   - {kind: controlled-shutdown, probe: {rate: 50/s}}
+  - {kind: controller-failover, how: pause, probe: {rate: 50/s}}
   - {kind: create-topics, partitions: 20, partitionsPerTopic: 5, replication: 2}
+`
+
+// idleHooksSpec has hooks that do nothing. Nobody tells where the voters listen,
+// so that none of them can be asked.
+const idleHooksSpec = `name: idle-hooks
+targets: [attach]
+trials: 1
+retries: 0
+attach:
+  hooks: {pause-controller: 'true', resume-controller: 'true', kill-controller: 'true', start-controller: 'true'}
+cluster: {partitions: 4, partitionsPerTopic: 2, replication: 2}
+workloads:
+  - {kind: controller-failover, how: HOW, trialTimeout: 3s}
 `
 
 // TestAttach measures a cluster that kbench did not start, has a broker stopped
@@ -130,16 +159,16 @@ func TestAttach(t *testing.T) {
 		t.Skip("SKIPPED in short mode: starts nodes")
 	}
 	s := startStrangers(t)
-	text := strings.NewReplacer("DIR", s.dir, "SELF", os.Args[0], "KBENCH_AS_SELF=", asKbench+"=1").Replace(attachSpec)
-	if err := os.WriteFile(filepath.Join(s.dir, "spec.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	s.write(t, "spec.yaml", strings.NewReplacer("DIR", s.dir, "SELF", os.Args[0], "KBENCH_AS_SELF=", asKbench+"=1").Replace(attachSpec))
 	t.Cleanup(func() { // brokers that a hook started
 		for _, name := range []string{"b1", "b2"} {
 			_ = exec.Command("/bin/sh", "-c", "kill -9 $(cat "+filepath.Join(s.dir, name+".pid")+")").Run()
 		}
 	})
 	t.Run("measured", s.measured)
+	for _, how := range []string{"pause", "kill"} {
+		t.Run("idle hooks/"+how, func(t *testing.T) { s.idleHooks(t, how) })
+	}
 	t.Run("interrupted", func(t *testing.T) { s.ended(t, os.Interrupt) })
 	t.Run("killed", func(t *testing.T) { s.ended(t, os.Kill) })
 }
@@ -170,7 +199,7 @@ func (s strangers) measured(t *testing.T) {
 	for _, f := range figures {
 		have = append(have, f.Metric+"."+f.Phase)
 	}
-	for _, want := range []string{"propagation.last", "controlled-shutdown.moved", "controlled-shutdown.exit", "creation.rate"} {
+	for _, want := range []string{"propagation.last", "controlled-shutdown.moved", "controlled-shutdown.exit", "recovery.controller.first-admin", "creation.rate"} {
 		if !slices.Contains(have, want) {
 			t.Errorf("no figure of %s; there are %v", want, have)
 		}
@@ -178,6 +207,33 @@ func (s strangers) measured(t *testing.T) {
 	c := r.Manifest.Cells[0]
 	if c.Config["cluster.brokers"] != "2" || !strings.Contains(c.Store, "as it was found: metadata log") {
 		t.Errorf("the cell tells of %s brokers and store %q", c.Config["cluster.brokers"], c.Store)
+	}
+	s.untouched(t)
+}
+
+// idleHooks: a fault that a hook did not make is in no figure.
+func (s strangers) idleHooks(t *testing.T, how string) {
+	s.write(t, "idle.yaml", strings.ReplaceAll(idleHooksSpec, "HOW", how))
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := s.command(ctx, "run", "idle.yaml", "--bootstrap", s.bootstrap, "--out", "idle", "--data-dir", "data")
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitInvalid {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := results.Open(filepath.Join(s.dir, "idle", "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(r.Manifest.Reasons, "\n")
+	if r.Manifest.Verdict != results.Invalid || !strings.Contains(said, "the fault did not bite: controller 100") {
+		t.Errorf("the run is %s: %s", r.Manifest.Verdict, said)
+	}
+	for _, sample := range r.Samples {
+		if sample.Valid {
+			t.Errorf("a figure counts: %+v", sample)
+		}
 	}
 	s.untouched(t)
 }
