@@ -70,14 +70,13 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 	if err := run.up(ctx); err != nil {
 		return err
 	}
-	if err := run.populate(ctx); err != nil {
-		return err
-	}
-	if err := run.warmUp(ctx); err != nil {
-		return err
+	for _, prepare := range []func(context.Context) error{run.populate, run.warmUp} {
+		if err := run.whileAll(ctx, prepare); err != nil {
+			return err
+		}
 	}
 	for _, w := range run.spec.Workloads {
-		if err := run.drive(ctx, w); err != nil {
+		if err := run.whileAll(ctx, func(ctx context.Context) error { return run.drive(ctx, w) }); err != nil {
 			return errors.Join(err, run.salvage(ctx))
 		}
 		if !run.rec.flush() {

@@ -43,6 +43,7 @@ type cluster struct {
 	starts    map[kafka.BrokerID]int   // how often a fault started the node again
 	profiles  map[provider.Node]string // where nodes serve them, host:port
 	unserved  map[provider.Node]int    // starts left of nodes of real Kafka that a fault started and that did not serve yet
+	hurt      map[provider.Node]int    // faults of a timeline under way, by the process that they meet
 	seen      []checker.Observation    // what brokers served at health gates
 }
 
@@ -300,6 +301,7 @@ func (c *cluster) revive(ctx context.Context, proc provider.Node) (bool, error) 
 	if left == 0 {
 		return false, nil
 	}
+	defer c.hurting(proc)()
 	return true, proc.Start(ctx)
 }
 

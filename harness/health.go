@@ -29,7 +29,7 @@ func (c *cluster) WaitHealthy(ctx context.Context) error {
 			case revived:
 				return fmt.Errorf("%s exited before it served and is started again", proc.Name())
 			default:
-				return final{fmt.Errorf("%s has exited, and no fault of this run had ended it; the end of nodes/*/%s.log may say why", proc.Name(), proc.Name())}
+				return final{c.deathOf(proc)}
 			}
 		}
 		_, err := c.inspect(ctx)

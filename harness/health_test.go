@@ -8,6 +8,7 @@ import (
 
 	"kbench/harness/provider"
 	"kbench/harness/spec"
+	"kbench/kafka"
 	"kbench/workloads"
 )
 
@@ -40,6 +41,32 @@ func TestTooFewTrialsSayWhy(t *testing.T) {
 	}
 	run.rec.Trial(trial(true))
 	if err := run.short(w); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestVigil: a process that ends unasked ends what needs it, and one that a fault
+// is made on does not.
+func TestVigil(t *testing.T) {
+	proc := &hurtNode{name: "broker-1"}
+	c := &cluster{nodes: []*node{{id: 1, proc: proc}}, excluded: map[kafka.BrokerID]bool{1: true}}
+	proc.gone = true
+	if err := c.unasked(); err != nil {
+		t.Errorf("stopped by a workload: %v", err)
+	}
+	c.excluded = nil
+	done := c.hurting(proc)
+	if err := c.unasked(); err != nil {
+		t.Errorf("hurt by a timeline: %v", err)
+	}
+	done()
+	run := newCellRun(t)
+	run.cluster = c
+	err := run.whileAll(t.Context(), func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err == nil || !strings.Contains(err.Error(), "broker-1 has exited, and no fault of this run had ended it") {
 		t.Errorf("got %v", err)
 	}
 }

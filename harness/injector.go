@@ -80,6 +80,11 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 	if err != nil {
 		return s, err
 	}
+	var procs []provider.Node
+	for _, s := range on {
+		procs = append(procs, s.proc)
+	}
+	undone := in.c.hurting(procs...) // a node that could not be healed stays hurt
 	m, err := make(in, ctx, f, on)
 	if err != nil {
 		return s, err
@@ -89,8 +94,11 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 		s.Node = on[0].node.id
 	}
 	s.End = func(ctx context.Context) (int64, int64, error) {
-		undone, err := m.end(ctx)
-		return undone, trace.Now(), err
+		undoneNs, err := m.end(ctx)
+		if err == nil {
+			undone()
+		}
+		return undoneNs, trace.Now(), err
 	}
 	return s, nil
 }
