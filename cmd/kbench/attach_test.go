@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -275,5 +276,23 @@ func (s strangers) untouched(t *testing.T) {
 	t.Helper()
 	if got := s.topics(t); !slices.Equal(got, []string{foreign}) {
 		t.Errorf("the cluster has %v, want %s alone", got, foreign)
+	}
+}
+
+// TestAttachToSilence: brokers that take a connection and say nothing end the run
+// when each had its time, with the reason.
+func TestAttachToSilence(t *testing.T) {
+	t.Parallel()                               // it waits
+	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts: the kernel does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := runKbench(ctx, os.Args[0], t.TempDir(), "run", "--bootstrap", l.Addr().String(), "--out", "out", "--data-dir", "data")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitInvalid || !strings.Contains(string(out), l.Addr().String()+": no answer within 10s") {
+		t.Errorf("exit %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }

@@ -67,9 +67,20 @@ func Refused(err error) bool {
 	return untrusted || errors.Is(err, kafka.SaslAuthenticationFailed) || errors.Is(err, kafka.UnsupportedSaslMechanism)
 }
 
+// findAt bounds the questions to one broker. One that says nothing is said to.
 func (a Access) findAt(ctx context.Context, addr string) (Found, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	silence := fmt.Errorf("no answer within %v", askTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, silence)
 	defer cancel()
+	f, err := a.askFor(ctx, addr)
+	if err != nil && errors.Is(context.Cause(ctx), silence) {
+		return Found{}, silence
+	}
+	return f, err
+}
+
+// askFor asks one broker for the cluster.
+func (a Access) askFor(ctx context.Context, addr string) (Found, error) {
 	conn, err := a.dial(ctx, addr)
 	if err != nil {
 		return Found{}, err
