@@ -20,6 +20,7 @@ import (
 	"kbench/harness/process"
 	"kbench/harness/provider"
 	"kbench/harness/spec"
+	"kbench/harness/zookeeper"
 	"kbench/workloads"
 )
 
@@ -55,9 +56,18 @@ const (
   - {at: 0s, for: 1s, kind: fail-log-dir, on: broker}
   - {at: 0s, for: 1s, kind: cpu, on: controller, cpuPercent: 10}
 `
+	// ensembleFaults meet servers of ZooKeeper, and a session with it. One that was
+	// killed or cut off is back and in step when the next fault asks who leads.
+	ensembleFaults = `
+  - {at: 0s, for: 1s, kind: kill, on: store-leader}
+  - {at: 0s, for: 1s, kind: pause, on: store-leader}
+  - {at: 0s, for: 1s, kind: isolate, on: store-leader}
+  - {at: 0s, for: 1s, kind: kill, on: store-follower}
+  - {at: 0s, kind: session-expiry, on: broker}
+`
 	liveSpec = `name: faults
 targets: [%s]
-cluster: {brokers: 3, controllers: 3, timeouts: matched, store: embedded, logDirs: 2}
+cluster: {brokers: 3, controllers: 3, timeouts: matched, %s, logDirs: 2}
 workloads: [{kind: propagation, duration: 1h}]
 faults:%s`
 )
@@ -86,27 +96,33 @@ func TestFaultsOnProviders(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(binary)) })
-	for _, target := range []struct{ name, faults string }{{"kraft", kraftFaults}, {"zk", zkFaults}} {
+	onProcesses := func(_ context.Context, name string) (provider.Provider, error) {
+		return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
+	}
+	t.Run("process/zookeeper", func(t *testing.T) {
+		if err := netns.Check(); err != nil {
+			missing(t, "KBENCH_REQUIRE_NETNS", err)
+		}
+		if _, err := zookeeper.Find(); err != nil {
+			missing(t, "KBENCH_REQUIRE_ZOOKEEPER", err)
+		}
+		liveFaults(t, liveTarget{"zk", "store: zookeeper, ensemble: 3", ensembleFaults}, onProcesses)
+	})
+	for _, target := range []liveTarget{{"kraft", "store: embedded", kraftFaults}, {"zk", "store: embedded", zkFaults}} {
 		t.Run("process/"+target.name, func(t *testing.T) {
 			if err := netns.Check(); err != nil {
 				missing(t, "KBENCH_REQUIRE_NETNS", err)
 			}
-			liveFaults(t, target.name, target.faults, func(_ context.Context, name string) (provider.Provider, error) {
-				return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
-			})
+			liveFaults(t, target, onProcesses)
 		})
-		t.Run("log-dirs/"+target.name, func(t *testing.T) {
-			liveLogDir(t, target.name, func(_ context.Context, name string) (provider.Provider, error) {
-				return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
-			})
-		})
+		t.Run("log-dirs/"+target.name, func(t *testing.T) { liveLogDir(t, target.name, onProcesses) })
 		t.Run("docker/"+target.name, func(t *testing.T) {
 			if e, err := docker.Open(t.Context()); err != nil {
 				missing(t, "KBENCH_REQUIRE_DOCKER", err)
 			} else {
 				_ = e.Close()
 			}
-			liveFaults(t, target.name, target.faults, func(ctx context.Context, name string) (provider.Provider, error) {
+			liveFaults(t, target, func(ctx context.Context, name string) (provider.Provider, error) {
 				return docker.New(ctx, docker.Config{Name: name, Binary: binary})
 			})
 		})
@@ -121,10 +137,13 @@ func missing(t *testing.T, require string, err error) {
 	t.Skip("SKIPPED: no fault was made: ", err)
 }
 
+// liveTarget is a kind of cluster with a list of faults.
+type liveTarget struct{ name, store, faults string }
+
 // liveCluster starts a cluster for the faults of the list, which it parses.
-func liveCluster(t *testing.T, ctx context.Context, target, faults string, open func(context.Context, string) (provider.Provider, error)) (*cellRun, []workloads.TimedFault) {
+func liveCluster(t *testing.T, ctx context.Context, target liveTarget, open func(context.Context, string) (provider.Provider, error)) (*cellRun, []workloads.TimedFault) {
 	t.Helper()
-	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target, faults))
+	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target.name, target.store, target.faults))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,20 +165,24 @@ func liveCluster(t *testing.T, ctx context.Context, target, faults string, open 
 }
 
 // liveFaults starts a cluster and makes every fault of the list in turn.
-func liveFaults(t *testing.T, target, list string, open func(context.Context, string) (provider.Provider, error)) {
+func liveFaults(t *testing.T, target liveTarget, open func(context.Context, string) (provider.Provider, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	run, faults := liveCluster(t, ctx, target, list, open)
-	if target == "zk" {
+	run, faults := liveCluster(t, ctx, target, open)
+	if target.name == "zk" {
 		defer keepWriting(t, run.cluster.store.servers)()
 	}
 	in := newInjector(run.cluster, 1)
 	for _, f := range faults {
 		began := time.Now()
+		leads := storeLeader(ctx, run.cluster)
 		standing, err := in.Begin(ctx, f)
 		if err != nil {
 			t.Errorf("%v: %v", f, err)
 			continue
+		}
+		if role, met := f.On[0], standing.Names[0] == leads; role == "store-leader" && !met || role == "store-follower" && met {
+			t.Errorf("%v met %v, and %s led", f, standing.Names, leads)
 		}
 		if _, _, err := standing.End(ctx); err != nil {
 			t.Errorf("%v: undo it: %v", f, err)
@@ -169,9 +192,19 @@ func liveFaults(t *testing.T, target, list string, open func(context.Context, st
 		}
 		t.Logf("%v met %v: %v", f, standing.Names, time.Since(began).Round(time.Millisecond))
 	}
-	if target == "kraft" {
+	if target.name == "kraft" {
 		refused(t, in)
 	}
+}
+
+// storeLeader names the server that leads an ensemble of ZooKeeper, "" for none.
+func storeLeader(ctx context.Context, c *cluster) string {
+	for i, server := range c.store.servers {
+		if st, err := zookeeper.Ask(ctx, server); err == nil && st.Mode == "leader" {
+			return c.store.nodes[i].Name()
+		}
+	}
+	return ""
 }
 
 // refused: what a target cannot have is an error with its reason, also where no
@@ -184,7 +217,7 @@ func refused(t *testing.T, in *injector) {
 	}
 }
 
-// keepWriting has the embedded store write its log, as a cluster with a load
+// keepWriting has the store write its log, as a cluster with a load
 // does.
 func keepWriting(t *testing.T, servers []string) (stop func()) {
 	conn, _, err := zk.Connect(slices.Clone(servers), 10*time.Second, zk.WithLogger(silent{}))

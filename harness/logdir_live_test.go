@@ -16,7 +16,7 @@ import (
 func liveLogDir(t *testing.T, target string, open func(context.Context, string) (provider.Provider, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	run, faults := liveCluster(t, ctx, target, "\n  - {at: 0s, for: 1s, kind: fail-log-dir, on: broker-1}\n", open)
+	run, faults := liveCluster(t, ctx, liveTarget{target, "store: embedded", "\n  - {at: 0s, for: 1s, kind: fail-log-dir, on: broker-1}\n"}, open)
 	c := run.cluster
 	const partitions = 12
 	cfg := workloads.PopulateConfig{Prefix: "logs", Partitions: partitions, PartitionsPerTopic: partitions, Replication: 3}
