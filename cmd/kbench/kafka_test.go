@@ -136,6 +136,12 @@ func TestEveryEventOnRealKafka(t *testing.T) {
 
 func runOnKafka(t *testing.T, dir string, target spec.Target, text string, flags ...string) *results.Run {
 	t.Helper()
+	return runOnKafkaBy(t, os.Args[0], dir, target, text, flags...)
+}
+
+// runOnKafkaBy is runOnKafka with another program than this one for kbench.
+func runOnKafkaBy(t *testing.T, binary, dir string, target spec.Target, text string, flags ...string) *results.Run {
+	t.Helper()
 	file := filepath.Join(dir, "spec.yaml")
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", string(target))), 0o644); err != nil {
 		t.Fatal(err)
@@ -143,7 +149,7 @@ func runOnKafka(t *testing.T, dir string, target spec.Target, text string, flags
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	args := append([]string{"run", file, "--out", filepath.Join(dir, "out"), "--data-dir", filepath.Join(dir, "data")}, flags...)
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), asKbench+"=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
