@@ -67,6 +67,12 @@ var makers = map[workloads.Fault]maker{
 // a controlled shutdown.
 const biteWithin = 2 * time.Minute
 
+// undoing bounds the undoing of a fault that did not bite, which the end of ctx
+// does not cut short.
+func undoing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), biteWithin, fmt.Errorf("not within %v", biteWithin))
+}
+
 // Begin implements workloads.Injector.
 func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workloads.Standing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, biteWithin, fmt.Errorf("not within %v", biteWithin))

@@ -94,7 +94,9 @@ func (in *injector) split(ctx context.Context, _ workloads.TimedFault, on []subj
 		return m, err
 	}
 	if err := in.within(ctx, on, across); err != nil {
-		_, uerr := m.end(context.WithoutCancel(ctx))
+		back, cancel := undoing(ctx)
+		defer cancel()
+		_, uerr := m.end(back)
 		return made{}, errors.Join(err, uerr)
 	}
 	return m, nil
@@ -198,7 +200,9 @@ func (in *injector) severAll(ctx context.Context, on []subject, all []*severance
 			err = sev.await(ctx, sev.fault)
 		}
 		if err != nil {
-			_, herr := heal(context.WithoutCancel(ctx))
+			back, cancel := undoing(ctx)
+			defer cancel()
+			_, herr := heal(back)
 			return made{}, errors.Join(fmt.Errorf("%s: %w", on[i].proc.Name(), err), herr)
 		}
 	}
@@ -267,7 +271,9 @@ func (in *injector) impair(ctx context.Context, f workloads.TimedFault, on []sub
 		err = look(ctx, true)
 	}
 	if err != nil {
-		_, herr := heal(context.WithoutCancel(ctx))
+		back, cancel := undoing(ctx)
+		defer cancel()
+		_, herr := heal(back)
 		return made{}, errors.Join(err, herr)
 	}
 	return made{sentNs: sent, end: heal}, nil

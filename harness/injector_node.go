@@ -36,7 +36,9 @@ func (in *injector) disk(ctx context.Context, f workloads.TimedFault, on []subje
 		return awaitTrace(ctx, s.proc, trace.DiskFault, fault.Seq, "its log meets the fault")
 	})
 	if err != nil {
-		_, herr := heal(context.WithoutCancel(ctx))
+		back, cancel := undoing(ctx)
+		defer cancel()
+		_, herr := heal(back)
 		return made{}, errors.Join(err, herr)
 	}
 	return made{sentNs: sent, end: heal}, nil
@@ -141,7 +143,9 @@ func (in *injector) limitCPU(ctx context.Context, f workloads.TimedFault, on []s
 		return awaitPeriods(ctx, l, true)
 	})
 	if err != nil {
-		_, herr := heal(context.WithoutCancel(ctx))
+		back, cancel := undoing(ctx)
+		defer cancel()
+		_, herr := heal(back)
 		return made{}, errors.Join(err, herr)
 	}
 	return made{sentNs: sent, end: heal}, nil
@@ -233,8 +237,11 @@ func (in *injector) expire(ctx context.Context, _ workloads.TimedFault, on []sub
 			})
 		})
 	}
-	if gone != nil {
-		_, eerr := end(context.WithoutCancel(ctx))
+	if gone != nil { // a session that went on is followed by none
+		defer conn.Close()
+		ctx, cancel := undoing(ctx)
+		defer cancel()
+		_, eerr := m.end(ctx)
 		return made{}, errors.Join(gone, eerr)
 	}
 	return made{sentNs: m.sentNs, end: end}, nil

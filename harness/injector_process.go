@@ -157,7 +157,9 @@ func (in *injector) pause(ctx context.Context, _ workloads.TimedFault, on []subj
 		})
 	}
 	if err != nil {
-		_, rerr := resume(context.WithoutCancel(ctx))
+		back, cancel := undoing(ctx)
+		defer cancel()
+		_, rerr := resume(back)
 		return made{}, errors.Join(err, rerr)
 	}
 	return made{sentNs: sent, end: resume}, nil

@@ -8,7 +8,9 @@ import (
 	"kbench/zkcontroller/zk"
 )
 
-func TestStoredEpoch(t *testing.T) {
+// serveZooKeeper runs an empty embedded store for as long as the test.
+func serveZooKeeper(t *testing.T) (servers []string) {
+	t.Helper()
 	s, err := zkserver.New(zkserver.Config{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -16,7 +18,11 @@ func TestStoredEpoch(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	t.Cleanup(func() { _, _ = s.Close(), <-served })
-	servers := []string{s.Addr().String()}
+	return []string{s.Addr().String()}
+}
+
+func TestStoredEpoch(t *testing.T) {
+	servers := serveZooKeeper(t)
 	if _, err := storedEpoch(t.Context(), servers); err == nil {
 		t.Error("an epoch where no controller was ever elected")
 	}

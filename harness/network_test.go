@@ -2,12 +2,15 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,19 +22,36 @@ import (
 // every datagram or none, and on which a push takes no time.
 func fakeAgent(t *testing.T, addr string, delivers bool) *agent.Client {
 	t.Helper()
+	link := &fakeLink{}
+	link.lost.Store(!delivers)
+	return link.agent(t, addr)
+}
+
+// fakeLink is between nodes: all their packets are lost or none.
+type fakeLink struct {
+	obeys bool // faults are made
+	lost  atomic.Bool
+}
+
+// agent is one at an address, for which packets pass as they do on the link.
+func (l *fakeLink) agent(t *testing.T, addr string) *agent.Client {
+	t.Helper()
 	here, there := net.Pipe()
 	go func() {
 		out := json.NewEncoder(there)
 		_ = out.Encode(map[string]any{"id": 0, "here": addr + ":1"})
-		lines := bufio.NewScanner(there)
-		for lines.Scan() {
+		for line := range linesOf(there) {
 			var r struct {
-				ID int
-				Do string
+				ID     int
+				Do     string
+				Faults []json.RawMessage
 			}
-			_ = json.Unmarshal(lines.Bytes(), &r)
+			_ = json.Unmarshal(line, &r)
 			reply := map[string]any{"id": r.ID, "took": 0}
-			if r.Do == "heard" && delivers {
+			if r.Do == "set" && l.obeys {
+				l.lost.Store(len(r.Faults) > 0)
+			}
+			if r.Do == "heard" && !l.lost.Load() {
 				reply["count"] = probeDatagrams
 			}
 			_ = out.Encode(reply)
@@ -43,6 +63,18 @@ func fakeAgent(t *testing.T, addr string, delivers bool) *agent.Client {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// linesOf reads ahead: a pipe has no room, and a client that writes hears nothing.
+func linesOf(r io.Reader) <-chan []byte {
+	out := make(chan []byte, 100)
+	go func() {
+		defer close(out)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			out <- bytes.Clone(lines.Bytes())
+		}
+	}()
+	return out
 }
 
 // listener is one that kbench reaches, and its address.
