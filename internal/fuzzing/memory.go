@@ -1,0 +1,27 @@
+package fuzzing
+
+import (
+	"runtime/metrics"
+	"testing"
+)
+
+// slackBytes is what a decoder may take whatever its input is. The counter is
+// exact to the spans that are handed out, some of them to other goroutines.
+const slackBytes = 1 << 20
+
+// Within fails where decode allocates more than factor bytes for each byte of
+// its input, freed or not, and 1 MiB.
+func Within(t testing.TB, inputBytes, factor int, decode func()) {
+	t.Helper()
+	before := allocatedBytes()
+	decode()
+	if got := allocatedBytes() - before; got > uint64(inputBytes)*uint64(factor)+slackBytes {
+		t.Fatalf("%d bytes were allocated for an input of %d", got, inputBytes)
+	}
+}
+
+func allocatedBytes() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
