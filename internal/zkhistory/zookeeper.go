@@ -21,6 +21,7 @@ const (
 	logMagic      = "ZKLG"
 	logHeader     = 16 // magic, version, database id
 	maxTxnBytes   = 64 << 20
+	readStep      = 256 << 10 // read at least, of a larger transaction
 	endOfTxn      = 'B'
 	opCreate      = 1
 	opDelete      = 2
@@ -100,15 +101,20 @@ func logFiles(dir string) (files []string, first int64, err error) {
 	return files, first, nil
 }
 
-// readLog gives the transactions of one file; a tail that is not whole, or is
-// the zeros that ZooKeeper allots ahead, ends it.
+// readLog gives the transactions of one file.
 func readLog(name string, yield func(*datatree.Txn) error) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	r := bufio.NewReaderSize(f, 1<<20)
+	return readTxns(f, yield)
+}
+
+// readTxns gives the transactions of a log; a tail that is not whole, or is the
+// zeros that ZooKeeper allots ahead, ends it.
+func readTxns(file io.Reader, yield func(*datatree.Txn) error) error {
+	r := bufio.NewReaderSize(file, 256<<10)
 	head := make([]byte, logHeader)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil // begun a moment ago
@@ -146,9 +152,13 @@ func nextTxn(r *bufio.Reader) ([]byte, error) {
 	if n > maxTxnBytes {
 		return nil, fmt.Errorf("a transaction of %d bytes: the file is damaged", n)
 	}
-	b := make([]byte, n+1)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, ended(err)
+	var b []byte
+	for have, all := 0, int(n)+1; have < all; have = len(b) { // a damaged length must not cost its bytes
+		next := min(all, max(2*have, readStep))
+		b = slices.Grow(b, next-have)[:next]
+		if _, err := io.ReadFull(r, b[have:]); err != nil {
+			return nil, ended(err)
+		}
 	}
 	if b[n] != endOfTxn || uint64(adler32.Checksum(b[:n])) != binary.BigEndian.Uint64(head[:]) {
 		return nil, nil // being written

@@ -256,23 +256,3 @@ func TestOSFiles(t *testing.T) {
 	}
 	must(t, log.Close())
 }
-
-// FuzzOpen gives a log arbitrary bytes: an error or a tree, never a panic.
-func FuzzOpen(f *testing.F) {
-	h := newHistory(6)
-	good := []byte(logMagic)
-	for range 5 {
-		good = h.next(good)
-	}
-	f.Add(good)
-	f.Add([]byte(logMagic + "\x00\x00\x00\x00\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		fs := NewMemFS()
-		w, _ := fs.Create(dir + "/log.1")
-		_, _ = w.Write(b)
-		_, log, _, err := Open(fs, dir)
-		if err == nil {
-			_ = log.Close()
-		}
-	})
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // MaxRecordBytes bounds a record. It is far above jute.maxbuffer, which bounds
@@ -72,18 +73,33 @@ func (r *reader) next() ([]byte, error) {
 	if size > MaxRecordBytes || (size == 0 && !r.emptyEnds) {
 		return nil, errTorn
 	}
-	if cap(r.buf) < int(size) {
-		r.buf = make([]byte, max(int(size), 4096))
-	}
-	payload := r.buf[:size]
-	if _, err := io.ReadFull(r.r, payload); err != nil {
-		return nil, tornOr(err)
+	payload, err := r.read(int(size))
+	if err != nil {
+		return nil, err
 	}
 	if crc32.Checksum(payload, castagnoli) != binary.BigEndian.Uint32(head[4:]) {
 		return nil, errTorn
 	}
 	r.good += headBytes + int64(size)
 	return payload, nil
+}
+
+// readStep is how much is read for a record at least, where it is larger.
+const readStep = 256 << 10
+
+// read gives the next n bytes in the buffer, which grows with what comes: a
+// damaged length must not cost its bytes.
+func (r *reader) read(n int) ([]byte, error) {
+	b := r.buf[:0]
+	for have := 0; have < n; have = len(b) {
+		next := min(n, max(2*have, readStep))
+		b = slices.Grow(b, next-have)[:next]
+		if _, err := io.ReadFull(r.r, b[have:]); err != nil {
+			return nil, tornOr(err)
+		}
+	}
+	r.buf = b
+	return b, nil
 }
 
 // tornOr keeps real read errors apart from a file that simply ends.
