@@ -17,7 +17,7 @@ import (
 
 // quorum is three logs that are written batch by batch.
 type quorum struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	logs [3]*metalog.Log
 
@@ -27,7 +27,7 @@ type quorum struct {
 
 var all = []int{0, 1, 2}
 
-func newQuorum(t *testing.T) *quorum {
+func newQuorum(t testing.TB) *quorum {
 	q := &quorum{t: t, dir: t.TempDir()}
 	for i := range q.logs {
 		l, err := metalog.Open(metalog.Config{FS: metalog.OS(), Dir: q.voters()[i].Dir, SegmentBytes: 400, NoSync: true})
@@ -215,7 +215,7 @@ func reassign(q *quorum, isr, replicas, left []kafka.BrokerID) {
 
 // play writes what a small quorum does: two brokers register, a topic is made,
 // its leader stops, and another controller takes over.
-func play(t *testing.T) *quorum {
+func play(t testing.TB) *quorum {
 	q := newQuorum(t)
 	q.lead(all, 1, 1001, 2)
 	q.records(all, 1, register(1, 1), register(2, 2)) // offsets 1, 2
