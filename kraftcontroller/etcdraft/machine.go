@@ -206,15 +206,22 @@ func (m *Machine) handleForeign(in raft.Foreign) {
 		m.node.ReportSnapshot(idOf(in.From), etcd.SnapshotFailure)
 		return
 	}
+	if msg := decodeMessage(in, m.cfg.NodeID); msg != nil {
+		// The library refuses messages of strangers, and those it never sends.
+		_ = m.node.Step(msg)
+	}
+}
+
+// decodeMessage reads a peer's message to this node. It gives nil where it is
+// none: a peer's fault is no reason to stop, and the library asks again for what
+// it misses.
+func decodeMessage(in raft.Foreign, to kafka.BrokerID) *pb.Message {
 	msg := new(pb.Message)
-	if err := proto.Unmarshal(in.Payload, msg); err != nil {
-		return // a peer's fault is no reason to stop; the library asks again for what it misses
+	err := proto.Unmarshal(in.Payload, msg)
+	if err != nil || msg.GetFrom() != idOf(in.From) || msg.GetTo() != idOf(to) || msg.GetTerm() > math.MaxInt32 {
+		return nil
 	}
-	if msg.GetFrom() != idOf(in.From) || msg.GetTo() != idOf(m.cfg.NodeID) || msg.GetTerm() > math.MaxInt32 {
-		return
-	}
-	// The library refuses messages of strangers, and those it never sends.
-	_ = m.node.Step(msg)
+	return msg
 }
 
 func (m *Machine) handleAppend(a raft.Append) {
