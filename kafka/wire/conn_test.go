@@ -215,22 +215,6 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// FuzzDecodeResponse decodes arbitrary bodies as every response.
-func FuzzDecodeResponse(f *testing.F) {
-	f.Add(int16(3), int16(9), []byte{0, 0, 0, 0, 1})
-	f.Add(int16(18), int16(3), []byte{0, 35, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
-		req := kmsg.RequestForKey(key)
-		if req == nil || version < 0 || version > req.MaxVersion() {
-			t.Skip()
-		}
-		req.SetVersion(version)
-		if resp, err := decodeResponse(req, body); (resp == nil) == (err == nil) {
-			t.Fatalf("got %v, %v", resp, err)
-		}
-	})
-}
-
 func BenchmarkRoundTrip(b *testing.B) {
 	addr, _, _ := serve(b, ServerConfig{APIs: []API{metadataAPI(echoMetadata)}})
 	c := dial(b, addr)

@@ -75,15 +75,3 @@ func TestEnvelopeRefuses(t *testing.T) {
 		t.Error("an empty answer was decoded")
 	}
 }
-
-// FuzzUnwrap decodes arbitrary envelopes.
-func FuzzUnwrap(f *testing.F) {
-	env := WrapRequest(&Request{Principal: "User:a", Body: metadataRequest(12, "t")}, 1)
-	f.Add(env.RequestData, env.RequestPrincipal)
-	f.Fuzz(func(t *testing.T, data, principal []byte) {
-		r, err := UnwrapRequest(&Request{}, &kmsg.EnvelopeRequest{RequestData: data, RequestPrincipal: principal})
-		if (r == nil) == (err == nil) {
-			t.Fatalf("got %v, %v", r, err)
-		}
-	})
-}

@@ -495,50 +495,6 @@ func TestBytesAliasTheirOwnBuffer(t *testing.T) {
 	}
 }
 
-// FuzzServer feeds arbitrary bytes to a connection: the server must neither
-// panic outside a handler nor hang.
-func FuzzServer(f *testing.F) {
-	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID("f"))
-	f.Add(format.AppendRequest(nil, metadataRequest(12, "a"), 1))
-	f.Add(format.AppendRequest(nil, kmsg.NewPtrApiVersionsRequest(), 2))
-	f.Add([]byte{0, 0, 0, 10, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0})
-	all := make([]API, 0, kmsg.MaxKey)
-	for key := int16(0); key <= kmsg.MaxKey; key++ {
-		req := kmsg.RequestForKey(key)
-		if req == nil || key == keyAPIVersions {
-			continue
-		}
-		req.SetVersion(req.MaxVersion())
-		f.Add(format.AppendRequest(nil, req, int32(key)))
-		all = append(all, API{Key: key, MaxVersion: req.MaxVersion(), Handle: func(_ context.Context, r *Request) (kmsg.Response, error) {
-			return r.Body.ResponseKind(), nil
-		}})
-	}
-	log := &logBuffer{}
-	srv, err := NewServer(ServerConfig{APIs: all, MaxRequestBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		client, server := net.Pipe()
-		srv.start(server)
-		_ = client.SetDeadline(time.Now().Add(patience))
-		drained := make(chan error, 1)
-		go func() {
-			_, err := io.Copy(io.Discard, client)
-			drained <- err
-		}()
-		_, _ = client.Write(data) // the server may hang up in the middle
-		// A pipe has no half-close: end it once what was sent is answered.
-		awaitTrue(t, "the connection to be idle or gone", func() bool { return srv.idle() })
-		client.Close()
-		if err := <-drained; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			t.Fatalf("drain: %v", err)
-		}
-		awaitTrue(t, "the connection to end", func() bool { return srv.connections() == 0 })
-	})
-}
-
 func (s *Server) connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
