@@ -258,20 +258,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-func FuzzDecodeState(f *testing.F) {
-	f.Add([]byte(`{"controller_epoch":9,"leader":2,"version":1,"leader_epoch":5,"isr":[2,3]}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := DecodeState(b)
-		if err != nil {
-			return
-		}
-		again, err := DecodeState(EncodeState(s))
-		if err != nil || !reflect.DeepEqual(s, again) {
-			t.Fatalf("%q: %+v, then %+v, %v", b, s, again, err)
-		}
-	})
-}
-
 func BenchmarkDecodeState(b *testing.B) {
 	data := EncodeState(PartitionState{2, 5, 9, []kafka.BrokerID{2, 3, 1}, 0})
 	b.ReportAllocs()

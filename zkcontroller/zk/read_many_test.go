@@ -164,17 +164,3 @@ func TestWireSortsReplies(t *testing.T) {
 		t.Errorf("a request on it: %v", err)
 	}
 }
-
-// What is no reply is an error, not a panic.
-func FuzzDecodeReads(f *testing.F) {
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0}, 0)
-	f.Add([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, 1)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x9b, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0}, 1)
-	f.Fuzz(func(t *testing.T, b []byte, n int) {
-		n = max(n, 0) % 100
-		res, err := decodeReads(b, n)
-		if err == nil && len(res) != n {
-			t.Errorf("%d results of %d", len(res), n)
-		}
-	})
-}
