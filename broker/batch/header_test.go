@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/fuzzing"
 	"kbench/kafka"
 )
 
@@ -95,7 +96,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(produced(f, 2, 9, 1, 3))
 	f.Add(AppendEmpty(nil, Header{Count: 7, ProducerID: NoProducer}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, rest, err := Read(b)
+		var h Header
+		var rest []byte
+		var err error
+		b = fuzzing.Mended(b)
+		fuzzing.Within(t, len(b), 16, func() { h, rest, err = Read(b) })
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"kbench/internal/fuzzing"
 	"kbench/internal/zkserver/proto"
 )
 
@@ -320,26 +321,29 @@ func FuzzLoader(f *testing.F) {
 	})
 	f.Add(all)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, r := NewLoader(), proto.NewReader(b)
-		for r.Remaining() > 0 && r.Err() == nil {
-			if l.Add(r.Buffer()) != nil {
-				return
+		fuzzing.Within(t, len(b), 256, func() {
+			l, r := NewLoader(), proto.NewReader(b)
+			for r.Remaining() > 0 && r.Err() == nil {
+				if l.Add(r.Buffer()) != nil {
+					return
+				}
+				r.Bool()
 			}
-			r.Bool()
-		}
-		if tr, err := l.Tree(); err == nil {
-			tr.Digest()
-		}
+			if tr, err := l.Tree(); err == nil {
+				tr.Digest()
+			}
+		})
 	})
 }
 
 func FuzzDecodeTxn(f *testing.F) {
 	f.Add((&Txn{Zxid: 1, Kind: Write, Changes: []proto.Change{create("/a", 0)}}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		x, err := DecodeTxn(b)
-		if err == nil {
-			New().Apply(x)
-		}
+		fuzzing.Within(t, len(b), 256, func() {
+			if x, err := DecodeTxn(b); err == nil {
+				New().Apply(x)
+			}
+		})
 	})
 }
 
