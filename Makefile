@@ -38,11 +38,15 @@ lint: ## vet, staticcheck, gofumpt
 	$(STATICCHECK) ./...
 	@out="$$($(GOFUMPT) -l .)"; if [ -n "$$out" ]; then echo "not gofumpt'ed:"; echo "$$out"; exit 1; fi
 
+# A target that fails runs again: on a busy machine go test may fail with no more
+# than "context deadline exceeded" when its time is up (golang.org/issue/75804).
+# An input that failed was kept, and fails at once.
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; for f in $$(grep -rl --include='*_test.go' '^func Fuzz' . ); do \
 	  for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
 	    echo "== $$(dirname $$f) $$t"; \
-	    $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+	    try() { $(GO) test $$(dirname $$f) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; }; \
+	    try || try; \
 	  done; done
 
 sim: ## simulate the machines of both controllers under faults, SEEDS seeds
