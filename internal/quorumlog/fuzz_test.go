@@ -51,6 +51,7 @@ func FuzzJudge(f *testing.F) {
 	late.late(2)
 	abortedTransaction(late)
 	plain(late)
+	f.Add([]byte(`{"voters":[1001]}` + "\n" + `{"held":[1001],"bytes":1000000000}` + "\n"))
 	zw := gzip.NewWriter(nil)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, text := range [][]byte{text, mended(text)} {
