@@ -119,6 +119,7 @@ func TestDeltaRefuses(t *testing.T) {
 		{replay(beyond), "change partition topic-00000-7: it is unknown"},
 		{replay(uneven), "1 directories for 3 replicas"},
 		{replay(&PartitionRecord{TopicID: id, Replicas: []kafka.BrokerID{1}, Directories: []kafka.UUID{{1}, {2}}}), "2 directories for 1 replicas"},
+		{replay(&PartitionRecord{TopicID: id, PartitionID: 1 << 20, Replicas: []kafka.BrokerID{1}}), "partitions, whose numbers begin at 0"},
 		{replay(&PartitionRecord{TopicID: kafka.UUID{9}}), "is unknown"},
 		{replay(&RemoveTopicRecord{TopicID: kafka.UUID{9}}), "is unknown"},
 		{replay(&UnregisterBrokerRecord{BrokerID: 7}), "unregister broker 7: it is not registered"},

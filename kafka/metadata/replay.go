@@ -162,6 +162,12 @@ func (d *Delta) clearELROf(t *Topic) error {
 	return nil
 }
 
+// maxPartitionGap is how far the number of a partition may be ahead of how many
+// its topic has, so that a corrupt record cannot make a replay allocate for all
+// below it. They are created in order; those of Kafka's snapshots come out of a
+// hash map, which holds them close to it.
+const maxPartitionGap = 1 << 16
+
 func (d *Delta) replayPartition(r *PartitionRecord) error {
 	t, ok := d.editByID(r.TopicID)
 	if !ok {
@@ -169,6 +175,9 @@ func (d *Delta) replayPartition(r *PartitionRecord) error {
 	}
 	if n := len(r.Directories); n != 0 && n != len(r.Replicas) {
 		return fmt.Errorf("partition %s-%d: %d directories for %d replicas", t.name, r.PartitionID, n, len(r.Replicas))
+	}
+	if r.PartitionID > int32(t.count)+maxPartitionGap {
+		return fmt.Errorf("partition %s-%d: the topic has %d partitions, whose numbers begin at 0", t.name, r.PartitionID, t.count)
 	}
 	return d.put(t, r.PartitionID, &Partition{
 		Replicas: r.Replicas, ISR: r.ISR, AddingReplicas: r.AddingReplicas, RemovingReplicas: r.RemovingReplicas,
