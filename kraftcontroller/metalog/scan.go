@@ -107,5 +107,8 @@ func scanFile(path string, base kafka.Offset, last bool, visit func(Header, []by
 			return s.end, err
 		}
 	}
+	if !errors.Is(reason, ErrCorrupt) { // it is short where more follows
+		reason = fmt.Errorf("%w: %w", ErrCorrupt, reason)
+	}
 	return s.end, reason
 }
