@@ -6,11 +6,12 @@ import (
 )
 
 // slackBytes is what a decoder may take whatever its input is. The counter is
-// exact to the spans that are handed out, some of them to other goroutines.
-const slackBytes = 1 << 20
+// exact to the spans that are handed out: each processor holds one of every size,
+// and what an earlier call took of it may be counted now.
+const slackBytes = 4 << 20
 
 // Within fails where decode allocates more than factor bytes for each byte of
-// its input, freed or not, and 1 MiB.
+// its input, freed or not, and 4 MiB.
 func Within(t testing.TB, inputBytes, factor int, decode func()) {
 	t.Helper()
 	before := allocatedBytes()

@@ -66,7 +66,7 @@ func FuzzReplay(f *testing.F) {
 		replayFramed(d, b)
 		image := d.Apply(1, 1)
 		// A page of a persistent map is copied for a change.
-		if got := allocatedBytes() - before; got > uint64(len(b))*2048+1<<20 {
+		if got := allocatedBytes() - before; got > uint64(len(b))*2048+4<<20 {
 			t.Fatalf("%d bytes were allocated for records of %d", got, len(b))
 		}
 		again := NewDelta(Empty())

@@ -20,9 +20,10 @@ const (
 	// allocationFactor bounds what may be allocated for a byte: an element of a
 	// list takes one at least, and some hundred in memory, at each depth.
 	allocationFactor = 2048
-	// slackBytes is what may be allocated whatever comes: a frame's first chunk,
-	// and what is not the decoder's own.
-	slackBytes = 1 << 20
+	// slackBytes is what may be allocated whatever comes. The counter is exact to
+	// the spans that are handed out, of which each processor holds one of every
+	// size.
+	slackBytes = 4 << 20
 )
 
 // withinBounds fails where decode allocates more than its input can need.
@@ -45,7 +46,7 @@ func FuzzServer(f *testing.F) {
 	f.Add(format.AppendRequest(nil, metadataRequest(12, "a"), 1))
 	f.Add(format.AppendRequest(nil, kmsg.NewPtrApiVersionsRequest(), 2))
 	f.Add([]byte{0, 0, 0, 10, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0})
-	f.Add([]byte{0, 0x0f, 0xff, 0xff, 0})
+	f.Add([]byte{3, 0xff, 0xff, 0xff, 0})
 	all := make([]API, 0, kmsg.MaxKey)
 	for key := int16(0); key <= kmsg.MaxKey; key++ {
 		req := kmsg.RequestForKey(key)
@@ -58,7 +59,7 @@ func FuzzServer(f *testing.F) {
 			return r.Body.ResponseKind(), nil
 		}})
 	}
-	srv, err := NewServer(ServerConfig{APIs: all, MaxRequestBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
+	srv, err := NewServer(ServerConfig{APIs: all, MaxRequestBytes: 64 << 20, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}
