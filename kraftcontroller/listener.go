@@ -1,9 +1,6 @@
 package kraftcontroller
 
 import (
-	"errors"
-	"io"
-
 	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raftclient"
 )
@@ -62,25 +59,4 @@ func values(b *metalog.Batch) [][]byte {
 		vs[i] = b.Records[i].Value
 	}
 	return vs
-}
-
-// snapshotValues walks the data records of a snapshot.
-func snapshotValues(r *metalog.SnapshotReader) func(yield func([]byte, error) bool) {
-	return func(yield func([]byte, error) bool) {
-		for {
-			b, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range b.Records {
-				if !yield(b.Records[i].Value, nil) {
-					return
-				}
-			}
-		}
-	}
 }

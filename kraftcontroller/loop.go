@@ -93,7 +93,7 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 		return c.leaderChanged(ctx, *n.leader)
 	case n.snapshot != nil:
 		id := n.snapshot.ID()
-		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: snapshotValues(n.snapshot)})
+		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: n.snapshot.Values})
 		c.next = id.EndOffset
 		c.counters.loads.Add(1)
 		c.snapshots.loaded(c.now())

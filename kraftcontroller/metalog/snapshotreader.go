@@ -68,6 +68,26 @@ func (r *SnapshotReader) Next() (Batch, error) {
 	}
 }
 
+// Values walks what Next has left of the data records, by their values; an error
+// ends it.
+func (r *SnapshotReader) Values(yield func([]byte, error) bool) {
+	for {
+		b, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range b.Records {
+			if !yield(b.Records[i].Value, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (r *SnapshotReader) next() (Batch, error) {
 	if r.at == r.size {
 		if !r.ended {

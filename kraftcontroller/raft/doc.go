@@ -27,6 +27,9 @@
 //		effects, deadline = m.Step(now, in)
 //	}
 //
+// A Delivery is a second, smaller machine beside it: what the state machine above
+// the log hears of committed batches, snapshots and leaders, and in which order.
+//
 // # The order of effects
 //
 // After each Step, before the next one, the driver does in this order:

@@ -241,7 +241,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 func (c *Client) Leader() LeaderAndEpoch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return LeaderAndEpoch{c.state.role.LeaderID, c.state.role.Epoch}
+	return LeaderAndEpoch{Leader: c.state.role.LeaderID, Epoch: c.state.role.Epoch}
 }
 
 // HighWatermark is the end of what is known to be committed, NoOffset where

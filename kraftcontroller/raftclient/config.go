@@ -35,10 +35,7 @@ func (v Voter) Addr() string { return kafka.Endpoint{Host: v.Host, Port: v.Port}
 
 // LeaderAndEpoch is who leads the quorum in an epoch: -1 while nobody is known
 // to.
-type LeaderAndEpoch struct {
-	Leader kafka.BrokerID
-	Epoch  kafka.LeaderEpoch
-}
+type LeaderAndEpoch = raft.LeaderAndEpoch
 
 // Listener hears what the quorum committed. Its methods are called one at a
 // time on one goroutine of the client, and may take their time. An error is
