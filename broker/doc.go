@@ -7,7 +7,7 @@
 //	                  |                                    |
 //	handlers (one file a key) --- Broker --- Plane: ZooKeeper or KRaft
 //	                  |             |                      |
-//	           metadata.Image   broker/replica      zkcontroller/zk, raftclient
+//	           metadata.Image   broker/replica      zkcontroller/zk, raftclient, broker/loader
 //
 // It owns the handlers, the metadata cache (an immutable image behind an
 // atomic pointer), the follower fetchers (one goroutine for each leader

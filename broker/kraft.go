@@ -112,7 +112,7 @@ func (p *kraftPlane) bind(b *Broker) error {
 	if b.cfg.ClusterID == "" {
 		return errors.New("no cluster id: give that of the quorum")
 	}
-	p.publisher = &publisher{p: p, delta: metadata.NewDelta(metadata.Empty())}
+	p.publisher = newPublisher(p)
 	p.lifecycle, p.assigning = b.newChannel("heartbeat"), b.newChannel("assign-replicas")
 	for range forwarders {
 		p.forward <- b.newChannel("forward")

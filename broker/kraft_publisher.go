@@ -1,10 +1,7 @@
 package broker
 
 import (
-	"errors"
-	"fmt"
-	"io"
-
+	"kbench/broker/loader"
 	"kbench/broker/replica"
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -13,110 +10,59 @@ import (
 	"kbench/kraftcontroller/raftclient"
 )
 
-// publisher turns committed records into images, in Kafka's order: the image
-// first, then the replicas. Its methods run on the raft client's goroutine.
-//
-// Until the broker has caught up with the high watermark once, nothing is
-// published; records of an open metadata transaction (KIP-866) are held back
-// until it ends.
+// publisher shows the images that the loader makes of the metadata log, in Kafka's
+// order: the image first, then the replicas. Its methods run on the raft client's
+// goroutine.
 type publisher struct {
-	p        *kraftPlane
-	delta    *metadata.Delta // changes that are not published
-	pending  bool            // the delta, or only its offset, is ahead of the image
-	caughtUp bool
-	inTxn    bool
-	last     kafka.Offset // of the last record replayed
-	stamp    int64        // of its batch, ms since 1970
-	epoch    kafka.LeaderEpoch
+	p      *kraftPlane
+	loader *loader.Loader
+	stamp  int64 // of the newest batch or snapshot handed over, ms since 1970
+}
+
+func newPublisher(p *kraftPlane) *publisher {
+	u := &publisher{p: p}
+	u.loader = loader.New(u.show)
+	return u
 }
 
 // HandleCommit replays committed batches and publishes the outcome.
 func (u *publisher) HandleCommit(batches []metalog.Batch) error {
-	for i := range batches {
-		b := &batches[i]
-		if !b.Control {
-			if err := u.replayBatch(b); err != nil {
-				u.p.applied.failed.Add(1)
-				return err
-			}
-		}
-		u.last, u.epoch, u.pending, u.stamp = b.EndOffset()-1, b.Epoch, true, b.Timestamp
+	if n := len(batches); n > 0 {
+		u.stamp = batches[n-1].Timestamp
 	}
-	if !u.caughtUp {
-		hw := u.p.client.HighWatermark()
-		u.caughtUp = hw != kafka.NoOffset && u.last+1 >= hw
-	}
-	if u.caughtUp && !u.inTxn {
-		u.publish()
-	}
-	return nil
+	return u.counted(u.loader.Commit(batches, u.p.client.HighWatermark()))
 }
 
-func (u *publisher) replayBatch(b *metalog.Batch) error {
-	for j := range b.Records {
-		offset := b.BaseOffset + kafka.Offset(j)
-		r, _, err := metadata.ReadRecord(b.Records[j].Value)
-		if err == nil {
-			err = u.replay(r, offset)
-		}
-		if err != nil {
-			return fmt.Errorf("record at offset %d: %w", offset, err)
-		}
-	}
-	return nil
+// HandleLoadSnapshot replaces all metadata by a snapshot's.
+func (u *publisher) HandleLoadSnapshot(r *metalog.SnapshotReader) error {
+	u.p.applied.snapshots.Add(1)
+	u.stamp = r.LastContainedLogTimestamp()
+	return u.counted(u.loader.LoadSnapshot(r.ID(), r.Values, u.p.client.HighWatermark()))
 }
 
-// replay makes the change of one record, and heeds the bounds of transactions.
-func (u *publisher) replay(r metadata.Record, offset kafka.Offset) error {
-	switch r.(type) {
-	case *metadata.BeginTransactionRecord:
-		if u.inTxn {
-			return errors.New("a metadata transaction begins inside another")
-		}
-		if u.pending && u.caughtUp {
-			u.publish()
-		} else if u.pending {
-			u.rebase()
-		}
-		u.inTxn = true
-	case *metadata.EndTransactionRecord:
-		u.inTxn = false
-	case *metadata.AbortTransactionRecord:
-		u.inTxn = false
-		u.delta = metadata.NewDelta(u.delta.Base())
+// counted keeps count of what does not replay, which ends the broker.
+func (u *publisher) counted(err error) error {
+	if err != nil {
+		u.p.applied.failed.Add(1)
 	}
-	err := u.delta.Replay(r)
-	u.last, u.pending = offset, true
 	return err
 }
 
-// rebase makes what was replayed so far the base to which an aborted
-// transaction goes back, without publishing it.
-func (u *publisher) rebase() {
-	u.delta = metadata.NewDelta(u.delta.Apply(u.last, int32(u.epoch)))
-}
-
-// publish makes the delta's image what the broker serves.
-func (u *publisher) publish() {
-	if !u.pending {
-		return
-	}
+// show makes an image what the broker serves.
+func (u *publisher) show(pub loader.Publication) {
 	b := u.p.b
 	old := b.Image()
-	img := u.delta.Apply(u.last, int32(u.epoch))
-	d := u.delta
-	u.delta, u.pending = metadata.NewDelta(img), false
-	b.publish(img)
-	u.p.applied.offset.Store(int64(u.last))
+	b.publish(pub.Image)
+	u.p.applied.offset.Store(int64(pub.Image.Offset()))
 	u.p.applied.timestamp.Store(u.stamp)
 	was, known := old.Broker(b.cfg.ID)
-	if now, ok := img.Broker(b.cfg.ID); known && ok && was.Epoch == now.Epoch && !was.Fenced && now.Fenced {
+	if now, ok := pub.Image.Broker(b.cfg.ID); known && ok && was.Epoch == now.Epoch && !was.Fenced && now.Fenced {
 		u.p.heardFenced()
 	}
-	if d.Base() == old {
-		u.apply(d, img)
-	} else { // the delta began before anything was published
-		u.applyAll(old, img)
+	if pub.Delta != nil {
+		u.apply(pub.Delta, pub.Image)
+	} else {
+		u.applyAll(old, pub.Image)
 	}
 }
 
@@ -142,7 +88,7 @@ func (u *publisher) apply(d *metadata.Delta, img *metadata.Image) {
 	if live := liveBrokers(d); len(live) > 0 {
 		b.replicas.BrokersChanged(live)
 	}
-	u.traceApplied(n)
+	u.traceApplied(n, img)
 }
 
 // applyAll brings the replicas from one image to another whatever lies
@@ -173,7 +119,7 @@ func (u *publisher) applyAll(old, img *metadata.Image) {
 		}
 	}
 	b.replicas.BrokersChanged(live)
-	u.traceApplied(n)
+	u.traceApplied(n, img)
 }
 
 // dirOf gives the log directory in which the metadata has this broker's replica, 0
@@ -201,51 +147,11 @@ func (u *publisher) applyChanges(changes []replica.Change, img *metadata.Image) 
 	}
 }
 
-func (u *publisher) traceApplied(n int) {
+func (u *publisher) traceApplied(n int, img *metadata.Image) {
 	if n > 0 {
 		u.p.b.cfg.Trace.Emit(trace.Event{
-			Kind: trace.BrokerApplied, Epoch: int64(u.epoch), Broker: int32(u.p.b.cfg.ID), Offset: int64(u.last), N: int64(n),
+			Kind: trace.BrokerApplied, Epoch: int64(img.Epoch()), Broker: int32(u.p.b.cfg.ID), Offset: int64(img.Offset()), N: int64(n),
 		})
-	}
-}
-
-// HandleLoadSnapshot replaces all metadata by a snapshot's.
-func (u *publisher) HandleLoadSnapshot(r *metalog.SnapshotReader) error {
-	d, err := deltaOf(r)
-	if err != nil {
-		u.p.applied.failed.Add(1)
-		return err
-	}
-	u.p.applied.snapshots.Add(1)
-	u.stamp = r.LastContainedLogTimestamp()
-	u.delta, u.inTxn, u.pending = d, false, true
-	u.last, u.epoch = r.ID().EndOffset-1, r.ID().Epoch
-	if u.caughtUp {
-		u.publish()
-	}
-	return nil
-}
-
-// deltaOf replays a snapshot.
-func deltaOf(r *metalog.SnapshotReader) (*metadata.Delta, error) {
-	d := metadata.NewDelta(metadata.Empty())
-	for {
-		b, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return d, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for j := range b.Records {
-			rec, _, err := metadata.ReadRecord(b.Records[j].Value)
-			if err == nil {
-				err = d.Replay(rec)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("record %d of the snapshot: %w", b.BaseOffset+kafka.Offset(j), err)
-			}
-		}
 	}
 }
 

@@ -82,7 +82,7 @@ var layout = []string{
 
 // pure lists the packages that are functions of their inputs.
 func isPure(pkg string) bool {
-	return pkg == "kafka" || pkg == "kafka/access" || pkg == "kafka/admin" || pkg == "kafka/ask" || pkg == "kafka/metadata" || pkg == "kafka/refusal" || pkg == "kraftcontroller/raft" || path.Base(pkg) == "machine" && underAny(pkg, measured)
+	return pkg == "broker/loader" || pkg == "kafka" || pkg == "kafka/access" || pkg == "kafka/admin" || pkg == "kafka/ask" || pkg == "kafka/metadata" || pkg == "kafka/refusal" || pkg == "kraftcontroller/raft" || path.Base(pkg) == "machine" && underAny(pkg, measured)
 }
 
 // impure are the packages that a pure one must not import: what does I/O, waits,
