@@ -1,14 +1,16 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/broker/loader"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/metalog"
+	"kbench/kraftcontroller/raft"
 )
 
 // broker is the life of a broker beside its node, which observes the log: it
@@ -24,6 +26,10 @@ type broker struct {
 	open        map[uint64]kmsg.Request
 	leaving     bool
 	offline     bool // one of its two directories is
+
+	loader *loader.Loader
+	image  *metadata.Image // that it shows
+	caught bool            // it has read all that it knew to be committed, once
 }
 
 func (w *world) isBroker(id int) bool { return id >= w.p.controllers() }
@@ -32,8 +38,9 @@ func (n *node) newBroker() {
 	n.lives++
 	n.broker = &broker{
 		n: n, incarnation: kafka.UUID{3, byte(n.id), byte(n.lives >> 8), byte(n.lives)},
-		epoch: kafka.NoBrokerEpoch, open: map[uint64]kmsg.Request{},
+		epoch: kafka.NoBrokerEpoch, open: map[uint64]kmsg.Request{}, image: metadata.Empty(),
 	}
+	n.broker.loader = loader.New(n.broker.show)
 	n.w.after(time.Duration(n.w.rng.Int64N(int64(n.w.p.beat)))+1, event{kind: evBeat, node: n.id, boot: n.boot})
 }
 
@@ -48,7 +55,37 @@ func (b *broker) directories(online bool) [][16]byte {
 	return out
 }
 
-func (b *broker) image() *metadata.Image { return b.n.ctl.m.Image() }
+func (b *broker) alive() bool {
+	return b.n.up && b.n.broker == b && b.n.w.judge.violation == nil
+}
+
+func (b *broker) leaderChanged(raft.LeaderAndEpoch) {}
+
+func (b *broker) committed(batches []metalog.Batch) {
+	before := b.image
+	b.caught = b.caught || b.n.delivery.Next() >= b.n.hw
+	b.read(b.loader.Commit(batches, b.n.hw))
+	if b.image == before && before != metadata.Empty() {
+		b.n.w.cov.Held++
+	}
+}
+
+func (b *broker) loads(id raft.SnapshotID, image *metadata.Image) {
+	b.caught = b.caught || b.n.hw != kafka.NoOffset && b.n.delivery.Next() >= b.n.hw
+	b.read(b.loader.LoadSnapshot(metalog.SnapshotID(id), snapshotValues(image), b.n.hw))
+}
+
+func (b *broker) read(err error) {
+	if err != nil {
+		b.n.w.judge.fail("K12", b.n.id, "%v", err)
+	}
+}
+
+// show makes an image what the broker goes by.
+func (b *broker) show(p loader.Publication) {
+	b.n.w.judge.shows(b, p.Image)
+	b.image = p.Image
+}
 
 // beat is one round of a broker.
 func (b *broker) beat() {
@@ -66,9 +103,18 @@ func (b *broker) beat() {
 	if r := b.alterPartition(); r != nil {
 		b.send(r)
 	}
-	if w.rng.IntN(3) == 0 && !w.net.whole {
+	if w.net.whole {
+		if r := b.rescue(); r != nil {
+			b.send(r)
+		}
+	} else if w.rng.IntN(3) == 0 {
 		if r := b.admin(); r != nil {
 			b.send(r)
+		}
+		if w.rng.IntN(2) == 0 {
+			if r := b.operate(); r != nil {
+				b.send(r)
+			}
 		}
 	}
 }
@@ -111,7 +157,7 @@ func (b *broker) registration() kmsg.Request {
 func (b *broker) heartbeat() kmsg.Request {
 	r := kmsg.NewPtrBrokerHeartbeatRequest()
 	r.Version, r.BrokerID, r.BrokerEpoch, r.WantShutdown = 1, int32(b.n.id), int64(b.epoch), b.leaving
-	r.CurrentMetadataOffset = int64(b.image().Offset())
+	r.CurrentMetadataOffset = int64(b.image.Offset())
 	r.OfflineLogDirs = b.directories(false)
 	return r
 }
@@ -151,7 +197,7 @@ func (b *broker) alterPartition() kmsg.Request {
 	w := b.n.w
 	r := kmsg.NewPtrAlterPartitionRequest()
 	r.Version, r.BrokerID, r.BrokerEpoch = 3, int32(b.n.id), int64(b.epoch)
-	image := b.image()
+	image := b.image
 	for t := range image.Topics() {
 		topic := kmsg.NewAlterPartitionRequestTopic()
 		topic.TopicID = t.ID()
@@ -187,94 +233,4 @@ func (b *broker) alterPartition() kmsg.Request {
 		return nil
 	}
 	return r
-}
-
-// admin is what a client might ask of this broker.
-func (b *broker) admin() kmsg.Request {
-	rng := b.n.w.rng
-	name := fmt.Sprintf("t%d", rng.IntN(4))
-	ids := b.n.w.brokerIDs()
-	switch rng.IntN(11) {
-	case 0, 1, 2:
-		r := kmsg.NewPtrCreateTopicsRequest()
-		t := kmsg.NewCreateTopicsRequestTopic()
-		t.Topic, t.NumPartitions, t.ReplicationFactor = name, int32(1+rng.IntN(5)), int16(1+rng.IntN(len(ids)))
-		r.Version, r.Topics = 7, append(r.Topics, t)
-		return r
-	case 3:
-		if rng.IntN(3) > 0 {
-			return nil
-		}
-		r := kmsg.NewPtrDeleteTopicsRequest()
-		r.Version, r.Topics = 6, append(r.Topics, kmsg.DeleteTopicsRequestTopic{Topic: &name})
-		return r
-	case 4:
-		r := kmsg.NewPtrAllocateProducerIDsRequest()
-		r.BrokerID, r.BrokerEpoch = int32(b.n.id), int64(b.epoch)
-		return r
-	case 5:
-		r := kmsg.NewPtrElectLeadersRequest()
-		r.ElectionType = int8(rng.IntN(2))
-		return r
-	case 6:
-		p := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
-		if rng.IntN(3) > 0 {
-			rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-			p.Replicas = ids[:1+rng.IntN(len(ids))]
-		}
-		r := kmsg.NewPtrAlterPartitionAssignmentsRequest()
-		r.Topics = append(r.Topics, kmsg.AlterPartitionAssignmentsRequestTopic{Topic: name, Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{p}})
-		return r
-	case 7:
-		value := fmt.Sprint(rng.IntN(2) == 0)
-		c := kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: "unclean.leader.election.enable", Value: &value}
-		if rng.IntN(2) == 0 {
-			value, c.Name = fmt.Sprint(1+rng.IntN(3)), "min.insync.replicas"
-		}
-		r := kmsg.NewPtrIncrementalAlterConfigsRequest()
-		r.Resources = append(r.Resources, kmsg.IncrementalAlterConfigsRequestResource{
-			ResourceType: 2, ResourceName: name, Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{c},
-		})
-		return r
-	}
-	if rng.IntN(2) == 0 {
-		return b.assignment()
-	}
-	r := kmsg.NewPtrCreatePartitionsRequest()
-	r.Topics = append(r.Topics, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(1 + rng.IntN(9))})
-	return r
-}
-
-// assignment tells in which directory each replica of the broker is that has
-// none yet; nil where all have one.
-func (b *broker) assignment() kmsg.Request {
-	r := kmsg.NewPtrAssignReplicasToDirsRequest()
-	r.BrokerID, r.BrokerEpoch = int32(b.n.id), int64(b.epoch)
-	id := kafka.BrokerID(b.n.id)
-	d := kmsg.AssignReplicasToDirsRequestDirectory{ID: kafka.UUID{9, byte(id), byte(b.n.w.rng.IntN(2))}}
-	for t := range b.image().Topics() {
-		topic := kmsg.AssignReplicasToDirsRequestDirectoryTopic{TopicID: t.ID()}
-		for n, p := range t.All() {
-			if p.HasReplica(id) && p.Directory(id) == metadata.UnassignedDirectory {
-				topic.Partitions = append(topic.Partitions, kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{Partition: n})
-			}
-		}
-		if len(topic.Partitions) > 0 {
-			d.Topics = append(d.Topics, topic)
-		}
-	}
-	if len(d.Topics) == 0 {
-		return nil
-	}
-	r.Directories = append(r.Directories, d)
-	return r
-}
-
-// brokerIDs gives the ids of all brokers, for the caller to shuffle.
-func (w *world) brokerIDs() []int32 {
-	var ids []int32
-	for id := w.p.controllers(); id < len(w.nodes); id++ {
-		ids = append(ids, int32(id))
-	}
-	return ids
 }

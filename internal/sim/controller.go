@@ -9,19 +9,17 @@ import (
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/machine"
+	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raft"
 )
 
 // controller is the metadata machine of a node and what the shell around it
 // does: it hands on what is committed, claims and renounces, appends what was
-// decided and answers. On a broker, which never leads, it is the broker's
-// image.
+// decided and answers.
 type controller struct {
 	n       *node
 	m       *machine.Machine
-	next    kafka.Offset // first that the machine has not been handed
 	claimed kafka.LeaderEpoch
-	told    raft.Role
 	due     time.Duration // the machine's deadline, on the node's clock
 	queue   []machine.Request
 	askers  map[uint64]asker
@@ -57,19 +55,20 @@ func (n *node) newController() {
 	m, err := machine.New(machine.Config{
 		NodeID: kafka.BrokerID(n.id), ClusterID: "sim", SessionTimeout: n.w.p.session, NoOpInterval: n.w.p.noOp,
 		LeaderBalanceInterval: n.w.p.session * 5, UncleanElectionInterval: n.w.p.session * 4,
-		MaxRecords: maxRecords, MetadataVersion: n.w.p.level,
+		MaxRecords: maxRecords, MetadataVersion: n.w.p.level, Bootstrap: n.w.p.bootstrap(),
+		TokenSecret: tokenSecret, StartMs: n.w.now.Milliseconds(),
 		Rand: rand.New(rand.NewPCG(n.w.rng.Uint64(), n.w.rng.Uint64())),
 	})
 	if err != nil {
 		n.w.judge.fail("NoFatal", n.id, "%v", err)
 		return
 	}
-	n.ctl = &controller{n: n, m: m, claimed: kafka.NoEpoch, due: machine.Never, askers: map[uint64]asker{}, told: raft.Role{LeaderID: raft.None}}
+	n.ctl = &controller{n: n, m: m, claimed: kafka.NoEpoch, due: machine.Never, askers: map[uint64]asker{}}
 }
 
-// heed does all that can be done now, after the node's raft machine stepped.
+// heed does all that can be done now.
 func (c *controller) heed() {
-	if c == nil || c.busy {
+	if c.busy {
 		return
 	}
 	c.busy = true
@@ -82,8 +81,6 @@ func (c *controller) heed() {
 	c.busy = false
 }
 
-// alive reports whether this is still the node's controller: a crash in the
-// midst of an effect ends it.
 func (c *controller) alive() bool {
 	return c.n.up && c.n.ctl == c && c.n.w.judge.violation == nil
 }
@@ -91,24 +88,8 @@ func (c *controller) alive() bool {
 // one does one thing, what the quorum tells first, and reports whether there
 // may be more.
 func (c *controller) one() bool {
-	r := c.n.machine.Role()
-	leads := r.State == raft.Leader
-	d := &c.n.disk
 	switch {
-	case (r.LeaderID != c.told.LeaderID || r.Epoch != c.told.Epoch) && (!leads || c.next > r.EpochStart):
-		c.told = r
-		if leads {
-			c.claim(r)
-		} else {
-			c.step(machine.Renounce{})
-		}
-	case leads && r.Epoch != c.told.Epoch && c.told.LeaderID != raft.None:
-		c.told = raft.Role{LeaderID: raft.None, Epoch: c.told.Epoch}
-		c.step(machine.Renounce{})
-	case d.snapshot.EndOffset > c.next && (c.next < d.start || c.next == 0):
-		c.load(d.snapshot)
-	case c.next < c.n.hw && c.next < d.end() && c.batchEnd() <= c.n.hw:
-		c.commit()
+	case c.n.deliver(c, 1):
 	case len(c.queue) > 0:
 		q := c.queue[0]
 		c.queue = c.queue[1:]
@@ -122,59 +103,46 @@ func (c *controller) one() bool {
 	return true
 }
 
+func (c *controller) leaderChanged(l raft.LeaderAndEpoch) {
+	if l.Leader == c.n.cfg.NodeID {
+		c.claim(c.n.machine.Role())
+	} else {
+		c.step(machine.Renounce{})
+	}
+}
+
 func (c *controller) claim(r raft.Role) {
 	c.claimed = r.Epoch
 	c.heard = map[kafka.BrokerID]time.Duration{}
 	c.reports, c.began = map[kafka.BrokerID]kafka.Offset{}, map[registration]kafka.Offset{}
 	c.n.w.cov.Claims++
 	c.n.w.judge.claims(c, r)
+	if p := &c.n.w.p; c.m.Image().FeatureLevel(metadata.MetadataVersionFeature) == 0 && c.n.w.rng.IntN(4) == 0 {
+		// While the transaction of the bootstrap records is on its way.
+		c.n.w.after(time.Duration(c.n.w.rng.Int64N(int64(8*p.delay+2*p.fsync))), event{kind: evCrash, node: c.n.id, boot: c.n.boot})
+	}
 	c.step(machine.Claim{Epoch: r.Epoch, NextOffset: c.n.disk.end()})
 	for b := range c.m.Working().Brokers() {
 		c.heard[b.ID] = c.n.clock()
 	}
 }
 
-// batchEnd is the end of the batch that begins at next.
-func (c *controller) batchEnd() kafka.Offset {
-	d := &c.n.disk
-	o := c.next
-	for base := d.at(o).base; o < d.end() && d.at(o).base == base; o++ {
+// committed steps one batch.
+func (c *controller) committed(batches []metalog.Batch) {
+	b := &batches[0]
+	in := machine.Committed{BaseOffset: b.BaseOffset, Epoch: b.Epoch, Control: b.Control}
+	for i := range b.Records {
+		in.Values = append(in.Values, b.Records[i].Value)
 	}
-	return o
-}
-
-func (c *controller) commit() {
-	d := &c.n.disk
-	end := c.batchEnd()
-	first := d.at(c.next)
-	in := machine.Committed{BaseOffset: c.next, Epoch: first.epoch, Control: first.value == 0}
-	for o := c.next; o < end; o++ {
-		in.Values = append(in.Values, c.n.w.values[d.at(o).value])
-	}
-	c.next = end
 	c.step(in)
-	if c.alive() && c.takes && !in.Control && c.m.Image().Offset() == end-1 {
+	if c.alive() && c.takes && !b.Control && c.m.Image().Offset() == b.EndOffset()-1 {
 		c.takes = false
-		c.n.snapshotAt(end)
+		c.n.snapshotAt(b.EndOffset())
 	}
 }
 
-// load takes the image of a snapshot of this node.
-func (c *controller) load(id raft.SnapshotID) {
-	image := c.n.w.images[id]
-	if image == nil { // that of formatting
-		image = metadata.Empty()
-	}
-	level := metadata.MetadataVersion(image.FeatureLevel(metadata.MetadataVersionFeature))
-	c.next = id.EndOffset
-	c.n.w.cov.Loads++
-	c.step(machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: func(yield func([]byte, error) bool) {
-		for r := range image.Records() {
-			if v, err := metadata.AppendRecord(nil, r, level.RecordVersion(r)); !yield(v, err) {
-				return
-			}
-		}
-	}})
+func (c *controller) loads(id raft.SnapshotID, image *metadata.Image) {
+	c.step(machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: snapshotValues(image)})
 }
 
 // step steps the machine and carries out its effects, as the shell does.
@@ -196,6 +164,9 @@ func (c *controller) step(in machine.Input) {
 	c.due = fx.Deadline
 	w.judge.decided(c, in, fx, leaver)
 	w.judge.obeys(c, in, before, fx)
+	if _, ok := in.(machine.Claim); ok && aborts(fx.Appends) {
+		w.cov.TxnsAborted++
+	}
 	switch in.(type) {
 	case machine.Committed, machine.Snapshot:
 		w.judge.applied(c) // before answers tell of it
@@ -221,6 +192,17 @@ func (c *controller) step(in machine.Input) {
 			c.n.step(raft.Resign{Epoch: c.claimed})
 		}
 	}
+}
+
+// aborts reports whether what a claim decides begins with the end of a metadata
+// transaction that another controller left open.
+func aborts(as []machine.Append) bool {
+	if len(as) == 0 {
+		return false
+	}
+	r, _, err := metadata.ReadRecord(as[0].Values[0])
+	_, ok := r.(*metadata.AbortTransactionRecord)
+	return err == nil && ok
 }
 
 // append hands a batch to the log; false where it was refused.
@@ -249,7 +231,7 @@ func (c *controller) append(a machine.Append) bool {
 func (c *controller) ask(from asker) {
 	c.lastID++
 	c.askers[c.lastID] = from
-	c.queue = append(c.queue, machine.Request{ID: c.lastID, Body: from.body})
+	c.queue = append(c.queue, machine.Request{ID: c.lastID, Body: from.body, Principal: principal(from.node)})
 }
 
 func (c *controller) answer(r machine.Response) {

@@ -1,6 +1,12 @@
 package sim
 
-import "kbench/internal/sim/seeded"
+import (
+	"slices"
+
+	"kbench/internal/sim/seeded"
+	"kbench/kafka"
+	"kbench/kafka/metadata"
+)
 
 // Coverage counts what a run, or many, went through: a simulation that proves
 // nothing shows it here.
@@ -30,7 +36,15 @@ type Coverage struct {
 	DirectoriesLost         int64
 	Topics, ISRChanges      int64 // acknowledged
 	LeadersElected, Unclean int64 // leaders of partitions, and those that may have lost records
-	Loads                   int64 // snapshots loaded into a machine
+	Loads                   int64 // snapshots loaded
+	Published, Held         int64 // images, by brokers; commits of which they showed nothing, in a transaction
+	TxnsAborted             int64 // metadata transactions that a controller found open
+	// Of eligible leader replicas (KIP-966): partitions that came to have some,
+	// leaders elected from them, last known leaders elected.
+	Eligible, FromELR, LastKnown int64
+	ELRSwitches, Upgrades        int64 // acknowledged levels: of the ELR; of metadata.version
+	ACLs, Scrams, Quotas, Tokens int64 // operations acknowledged
+	Unregistered                 int64 // brokers, acknowledged
 }
 
 // rows names every counter once.
@@ -77,6 +91,38 @@ func (c *Coverage) rows() seeded.Tally {
 		{Name: "partition leaders", N: &c.LeadersElected},
 		{Name: "unclean leaders", N: &c.Unclean},
 		{Name: "snapshots loaded", N: &c.Loads},
+		{Name: "images published", N: &c.Published},
+		{Name: "commits held back", N: &c.Held},
+		{Name: "transactions aborted", N: &c.TxnsAborted},
+		{Name: "partitions with an ELR", N: &c.Eligible},
+		{Name: "leaders from the ELR", N: &c.FromELR},
+		{Name: "last known leaders", N: &c.LastKnown},
+		{Name: "ELR levels", N: &c.ELRSwitches},
+		{Name: "metadata.version levels", N: &c.Upgrades},
+		{Name: "ACL operations", N: &c.ACLs},
+		{Name: "SCRAM operations", N: &c.Scrams},
+		{Name: "quota operations", N: &c.Quotas},
+		{Name: "token operations", N: &c.Tokens},
+		{Name: "brokers unregistered", N: &c.Unregistered},
+	}
+}
+
+// eligible counts what a change of a partition has to do with eligible leader
+// replicas; old is nil for a new one.
+func (c *Coverage) eligible(old, p *metadata.Partition) {
+	if old == nil {
+		return
+	}
+	if len(p.ELR()) > 0 && len(old.ELR()) == 0 {
+		c.Eligible++
+	}
+	if p.Leader == old.Leader || p.Leader == kafka.NoLeader || slices.Contains(old.ISR, p.Leader) {
+		return
+	}
+	if slices.Contains(old.ELR(), p.Leader) {
+		c.FromELR++
+	} else if slices.Contains(old.LastKnownELR(), p.Leader) {
+		c.LastKnown++
 	}
 }
 

@@ -25,11 +25,12 @@ const (
 	evAsk                   // a broker's request arrives at a controller
 	evAnswer                // its answer arrives at the broker
 	evBeat                  // a broker's next round
+	evCrash                 // node crashes
 )
 
 var kindNames = [...]string{
 	"request", "response", "failed", "flushed", "installed", "tick",
-	"start", "resume", "client", "fault", "heal", "calm", "ask", "answer", "beat",
+	"start", "resume", "client", "fault", "heal", "calm", "ask", "answer", "beat", "crash",
 }
 
 // event is something that happens. Boot says in which life of the node: an

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -27,8 +28,11 @@ import (
 //   - C12: a request of a broker's former registration is refused and changes
 //     nothing.
 //   - K9: a snapshot is the replay of the log below it.
-//   - K10, K11: at an offset all brokers, and all controllers, hold the same
-//     metadata, and none above what is committed.
+//   - K10: a broker shows what the log holds up to an offset, that of the
+//     controllers, and none above what is committed; it does not go back, and
+//     shows nothing before it has read all that it knew to be committed once.
+//   - K11: at an offset all controllers hold the same metadata, and none above
+//     what is committed.
 //   - K12: no batch is larger than allowed, and every record replays.
 //   - K14: a broker that heartbeats, or waits for the answer to one, is not
 //     fenced; one that is silent is.
@@ -36,9 +40,9 @@ import (
 //
 // The rest of the K are those of Raft, see judge.
 type ledger struct {
-	digests map[kafka.Offset]uint64 // of the metadata behind an offset
-	last    *metadata.Image         // committed, of the highest offset any node has replayed
-	end     kafka.Offset            // behind it
+	digests map[kafka.Offset]held // of the metadata below an offset
+	last    *metadata.Image       // committed, of the highest offset any controller has replayed
+	end     kafka.Offset          // behind it
 
 	rules      *checker.Metadata
 	states     map[stateKey]*metadata.Partition
@@ -48,6 +52,13 @@ type ledger struct {
 	reported   map[registration]kafka.Offset // the highest offset that a broker said it has
 	blocks     map[int64]bool                // first producer ids given
 	asked      map[appended]bool             // batches of unclean elections that were asked for
+}
+
+// held is what the first node to come to an offset held, and whether that is a
+// broker.
+type held struct {
+	digest uint64
+	broker bool
 }
 
 type stateKey struct {
@@ -70,7 +81,7 @@ type shutdown struct {
 
 func newLedger() *ledger {
 	return &ledger{
-		digests: map[kafka.Offset]uint64{}, last: metadata.Empty(),
+		digests: map[kafka.Offset]held{}, last: metadata.Empty(),
 		rules: checker.NewMetadata(), states: map[stateKey]*metadata.Partition{}, registered: map[registration]bool{},
 		shutdowns: map[registration]shutdown{}, fenced: map[registration]bool{}, reported: map[registration]kafka.Offset{}, blocks: map[int64]bool{}, asked: map[appended]bool{},
 	}
@@ -83,37 +94,63 @@ func (j *judge) claims(c *controller, r raft.Role) {
 	}
 }
 
-// applied looks at what a node holds behind a committed batch or a snapshot.
+// applied looks at what a controller holds behind a committed batch or a
+// snapshot.
 func (j *judge) applied(c *controller) {
-	l, image := j.ledger, c.m.Image()
-	if known := kafka.Offset(len(j.committed)); c.next > known || image.Offset() >= known {
-		j.fail("K10", c.n.id, "it shows offset %d, %d records are committed", image.Offset(), known)
+	l, image, next := j.ledger, c.m.Image(), c.n.delivery.Next()
+	if known := kafka.Offset(len(j.committed)); next > known || image.Offset() >= known {
+		j.fail("K11", c.n.id, "it holds offset %d, %d records are committed", image.Offset(), known)
 		return
 	}
-	digest := image.Digest()
-	j.w.trace.Add(uint64(c.next), digest)
-	if want, ok := l.digests[c.next]; ok {
-		if want != digest {
-			invariant := "K11"
-			switch {
-			case c.n.disk.snapshot.EndOffset == c.next:
-				invariant = "K9"
-			case c.n.broker != nil:
-				invariant = "K10"
-			}
-			j.fail(invariant, c.n.id, "its metadata behind offset %d is not what another node holds", c.next)
-		}
-		return
-	}
-	l.digests[c.next] = digest
-	if c.next <= l.end {
+	if !j.same(c.n, next, image) || next <= l.end {
 		return
 	}
 	old, from := l.last, l.end
-	l.last, l.end = image, c.next
+	l.last, l.end = image, next
 	if image != old {
 		j.changed(c, old, image, from)
 	}
+}
+
+// shows looks at the image that a broker is about to show, where it showed
+// b.image.
+func (j *judge) shows(b *broker, image *metadata.Image) {
+	next := image.Offset() + 1
+	j.w.cov.Published++
+	switch known := kafka.Offset(len(j.committed)); {
+	case next > known:
+		j.fail("K10", b.n.id, "it shows offset %d, %d records are committed", image.Offset(), known)
+	case next <= b.image.Offset():
+		j.fail("K10", b.n.id, "it shows offset %d after %d", image.Offset(), b.image.Offset())
+	case !b.caught:
+		j.fail("K10", b.n.id, "it shows offset %d before it has read all below %d, which it knows to be committed", image.Offset(), b.n.hw)
+	default:
+		j.same(b.n, next, image)
+	}
+}
+
+// same compares the metadata that a node holds of the log below next with that of
+// others.
+func (j *judge) same(n *node, next kafka.Offset, image *metadata.Image) bool {
+	l, digest := j.ledger, image.Digest()
+	j.w.trace.Add(uint64(next), digest)
+	want, ok := l.digests[next]
+	if !ok {
+		l.digests[next] = held{digest, n.broker != nil}
+		return true
+	}
+	if want.digest == digest {
+		return true
+	}
+	invariant := "K11"
+	switch {
+	case n.disk.snapshot.EndOffset == next:
+		invariant = "K9"
+	case n.broker != nil || want.broker:
+		invariant = "K10"
+	}
+	j.fail(invariant, n.id, "its metadata behind offset %d is not what another node holds", next)
+	return false
 }
 
 // changed looks at the step from one committed image to the next, by the batch
@@ -130,7 +167,7 @@ func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Of
 	rules.Features(image)
 	for b := range image.Brokers() {
 		was, _ := old.Broker(b.ID)
-		rules.Broker(was, b, epoch, from, c.next)
+		rules.Broker(was, b, epoch, from, j.ledger.end)
 		j.brokerChanged(was, b, image)
 	}
 	for t := range image.Topics() {
@@ -146,6 +183,8 @@ func (j *judge) changed(c *controller, old, image *metadata.Image, from kafka.Of
 			}
 			if before == nil || !before.Equal(p) { // an image of a snapshot shares nothing
 				rules.Partition(image, t, n, before, p)
+				j.w.cov.eligible(before, p)
+				j.w.trace.note("%s-%d is %v, eligible %v, last known %v", t.Name(), n, p, p.ELR(), p.LastKnownELR())
 				j.ledger.states[stateKey{t.ID(), n, p.PartitionEpoch}] = p
 			}
 		}
@@ -305,6 +344,8 @@ func (j *judge) answers(c *controller, body kmsg.Request, resp kmsg.Response) {
 		}
 	case *kmsg.AlterPartitionResponse:
 		j.altered(c, r)
+	default:
+		j.operated(c, body, resp)
 	}
 }
 
@@ -392,18 +433,18 @@ func (j *judge) unsettled() (invariant, why string) {
 			return "C11", "a broker waits for its shutdown"
 		case !ok || n.broker == nil || b.Epoch != n.broker.epoch || !b.Active():
 			return "Liveness", "a broker is not active"
-		case n.ctl.next < l.end-maxRecords:
+		case n.broker.image.Offset() < l.end-maxRecords:
 			return "K10", "a broker is behind"
 		}
 	}
-	for _, p := range image.Partitions() {
+	for tp, p := range image.Partitions() {
 		switch {
 		case p.Reassigning():
-			return "C9", "a reassignment goes on"
+			return "C9", fmt.Sprintf("a reassignment goes on: %v %v", tp, p)
 		case p.Leader == kafka.NoLeader:
-			return "Liveness", "a partition has no leader"
+			return "Liveness", fmt.Sprintf("a partition has no leader: %v %v", tp, p)
 		case len(p.ISR) != len(p.Replicas):
-			return "Liveness", "a replica is not in sync"
+			return "Liveness", fmt.Sprintf("a replica is not in sync: %v %v", tp, p)
 		}
 	}
 	return "", ""

@@ -33,9 +33,11 @@ type node struct {
 	inbound  map[uint64]caller
 	receives snapshotInFlight
 
-	// Of a world with metadata; nil while the node is down.
+	// Of a world with metadata; a node is a controller or a broker, and neither
+	// while it is down.
+	delivery  raft.Delivery
 	ctl       *controller
-	broker    *broker         // nil on a controller
+	broker    *broker
 	lives     int             // of the broker
 	appendErr kafka.ErrorCode // of the last append
 }
@@ -119,9 +121,11 @@ func (n *node) start() {
 	}
 	n.w.judge.started(n)
 	if n.w.opt.Metadata {
-		n.newController()
+		n.delivery = raft.NewDelivery()
 		if n.w.isBroker(n.id) {
 			n.newBroker()
+		} else {
+			n.newController()
 		}
 	}
 	n.step(raft.Tick{})
@@ -199,6 +203,8 @@ func (n *node) receive(e event) {
 		n.broker.answer(e.id, e.answer)
 	case evBeat:
 		n.broker.beat()
+	case evCrash:
+		n.crash()
 	}
 	if held := n.held; len(held) > 0 && !n.paused && n.up {
 		n.held = nil
@@ -273,7 +279,7 @@ func (n *node) step(in raft.Input) {
 		n.leave()
 		return
 	}
-	n.ctl.heed()
+	n.heed()
 }
 
 func (n *node) changeLog(ops []raft.LogOp) {
@@ -348,10 +354,10 @@ func (n *node) snapshot(s *raft.Snapshot) {
 }
 
 // takeSnapshot takes one of what is committed, and deletes the log before it,
-// or before its middle.
+// or before its middle. A broker takes none.
 func (n *node) takeSnapshot() {
 	end := min(n.hw, n.disk.safe)
-	if !n.up || n.paused || !n.w.p.snapshots || n.hw < 0 || end <= n.disk.start {
+	if !n.up || n.paused || !n.w.p.snapshots || n.broker != nil || n.hw < 0 || end <= n.disk.start {
 		return
 	}
 	if n.ctl != nil {

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 )
 
@@ -68,7 +70,23 @@ func (p *profile) withMetadata(rng *rand.Rand) {
 	p.beat = p.fetchTimeout/2 + time.Duration(rng.Int64N(int64(p.fetchTimeout)))
 	p.session = p.beat * time.Duration(4+rng.IntN(4))
 	p.noOp = p.beat / 2
-	p.level = []metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3, metadata.V4_4_IV2}[rng.IntN(4)]
+	p.level = levels[rng.IntN(len(levels))]
+}
+
+// levels are the levels of metadata.version that clusters begin with and are set
+// to.
+var levels = []metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3, metadata.V4_4_IV2}
+
+// bootstrap is what the directories were formatted with: where there are metadata
+// transactions, so much that it takes more than one batch.
+func (p *profile) bootstrap() []metadata.Record {
+	var out []metadata.Record
+	for i := 0; p.level.HasTransactions() && i < 2*maxRecords; i++ {
+		out = append(out, &metadata.ClientQuotaRecord{
+			Entity: metadata.QuotaEntity{{Type: admin.QuotaClientID, Name: fmt.Sprint("client ", i)}}.Record(), Name: "producer_byte_rate", Value: 1000,
+		})
+	}
+	return out
 }
 
 func newProfile(rng *rand.Rand) profile {

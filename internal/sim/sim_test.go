@@ -64,7 +64,28 @@ var metadataFloor = Coverage{
 	Partitions: 2600, Pauses: 700, Lost: 40_000, Duplicated: 9000, Resignations: 2000, Shutdowns: 700,
 	Snapshots: 240, Installs: 150, SlowDisks: 900, DiskErrors: 700, Skewed: 4800, VoterChanges: 550, VotersRefused: 500, SelfRemovals: 130,
 	Claims: 2900, Renounced: 1000, Registrations: 3800, Fenced: 1100, Unfenced: 3200, Granted: 700, DirectoriesLost: 700,
-	Topics: 850, ISRChanges: 3700, LeadersElected: 2600, Unclean: 35, Loads: 600,
+	Topics: 700, ISRChanges: 3000, LeadersElected: 2400, Unclean: 400, Loads: 450,
+	Published: 80_000, Held: 350, TxnsAborted: 8, Eligible: 700, FromELR: 30, LastKnown: 350,
+	ELRSwitches: 250, Upgrades: 110, ACLs: 220, Scrams: 120, Quotas: 220, Tokens: 240, Unregistered: 90,
+}
+
+// maxStuck is how many of 1,000 seeds may end stuck by a removal, see world.stuck:
+// twice what do.
+const maxStuck = 80
+
+// judgeCoverage requires that n seeds went through enough to prove something.
+func judgeCoverage(t *testing.T, total, floor Coverage, n int) {
+	t.Helper()
+	t.Logf("coverage:\n%v", total)
+	if n < 100 {
+		return
+	}
+	for _, low := range total.Below(floor.PerSeed(int64(n))) {
+		t.Errorf("the simulation does too little: %s", low)
+	}
+	if most := int64(n * maxStuck / 1000); total.Stuck > most {
+		t.Errorf("%d of %d seeds end stuck by a removal, at most %d may", total.Stuck, n, most)
+	}
 }
 
 func TestSeeds(t *testing.T) {
@@ -77,16 +98,10 @@ func TestSeeds(t *testing.T) {
 	}
 	n := seeds(t, 1000)
 	total, violations := runSeeds(Options{Seed: *firstFlag, Events: events}, n)
-	t.Logf("coverage:\n%v", total)
 	for _, v := range violations {
 		t.Error(v)
 	}
-	if n < 100 {
-		return
-	}
-	for _, low := range total.Below(floor.PerSeed(int64(n))) {
-		t.Errorf("the simulation does too little: %s", low)
-	}
+	judgeCoverage(t, total, floor, n)
 }
 
 // TestMetadataSeeds simulates controllers and brokers over the quorum.
@@ -100,16 +115,10 @@ func TestMetadataSeeds(t *testing.T) {
 	}
 	n := seeds(t, 500)
 	total, violations := runSeeds(Options{Seed: *firstFlag, Events: metadataEvents, Metadata: true}, n)
-	t.Logf("coverage:\n%v", total)
 	for _, v := range violations {
 		t.Error(v)
 	}
-	if n < 100 {
-		return
-	}
-	for _, low := range total.Below(metadataFloor.PerSeed(int64(n))) {
-		t.Errorf("the simulation does too little: %s", low)
-	}
+	judgeCoverage(t, total, metadataFloor, n)
 }
 
 // runSeeds runs n seeds, the first of which is that of opt, on all processors

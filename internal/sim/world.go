@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"kbench/internal/sim/seeded"
@@ -263,13 +264,25 @@ func (w *world) settleMetadata(limit time.Duration) {
 // that only a voter of its own log campaigns (KIP-853) allows that; Raft, where
 // such a server campaigns until its removal is committed, does not.
 func (w *world) stuck() bool {
-	for _, n := range w.nodes {
-		last := n.disk.lastChange(n.disk.end())
-		if last >= kafka.Offset(len(w.judge.committed)) && !n.disk.quorum().voters.has(n.id) && n.disk.quorumAt(last).voters.has(n.id) {
-			return true
+	return slices.ContainsFunc(w.nodes, w.removedItself) && !slices.ContainsFunc(w.nodes, w.electable)
+}
+
+func (w *world) removedItself(n *node) bool {
+	last := n.disk.lastChange(n.disk.end())
+	return last >= kafka.Offset(len(w.judge.committed)) && !n.disk.quorum().voters.has(n.id) && n.disk.quorumAt(last).voters.has(n.id)
+}
+
+// electable reports whether a majority of the voters would vote for n, a voter
+// itself by its own log.
+func (w *world) electable(n *node) bool {
+	set, votes := n.disk.quorum().voters, 0
+	last := func(n *node) kafka.LeaderEpoch { return n.disk.epochBefore(n.disk.end()) }
+	for id, v := range w.nodes {
+		if set.has(id) && (last(n) > last(v) || last(n) == last(v) && n.disk.end() >= v.disk.end()) {
+			votes++
 		}
 	}
-	return false
+	return set.has(n.id) && set.majority(votes)
 }
 
 // agreed reports whether every node holds what leader n holds.
