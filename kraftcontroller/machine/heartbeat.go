@@ -13,8 +13,11 @@ import (
 // control is the state of a broker as its heartbeats see it.
 //
 //	fenced      -> shutdownNow          it wants to shut down
-//	fenced      -> unfenced             it does not want to be fenced and has
-//	                                    seen its own registration
+//	fenced      -> unfenced             it does not want to be fenced, has seen
+//	                                    its own registration, and did not begin
+//	                                    to shut down: Kafka lets a heartbeat from
+//	                                    before that, which comes late, unfence
+//	                                    and elect it
 //	unfenced    -> fenced               it wants to be fenced
 //	unfenced    -> shutdownNow          it wants to be fenced and to shut down,
 //	                                    or to shut down and leads nothing
@@ -123,7 +126,7 @@ func (m *Machine) nextControl(b *metadata.Broker, current control, req *kmsg.Bro
 		switch {
 		case req.WantShutdown:
 			return shutdownNow
-		case !req.WantFence && kafka.Offset(req.CurrentMetadataOffset) >= m.log.seen(b):
+		case !req.WantFence && !b.InControlledShutdown && kafka.Offset(req.CurrentMetadataOffset) >= m.log.seen(b):
 			return unfenced
 		}
 	case unfenced:
