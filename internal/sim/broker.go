@@ -19,6 +19,7 @@ import (
 type broker struct {
 	n           *node
 	incarnation kafka.UUID
+	previous    kafka.BrokerEpoch // of a life that left in good order just before, else NoBrokerEpoch
 	epoch       kafka.BrokerEpoch // NoBrokerEpoch before it is registered
 	asked       uint64            // the request of its life that is out, 0 for none
 	askedAt     time.Duration
@@ -37,9 +38,10 @@ func (w *world) isBroker(id int) bool { return id >= w.p.controllers() }
 func (n *node) newBroker() {
 	n.lives++
 	n.broker = &broker{
-		n: n, incarnation: kafka.UUID{3, byte(n.id), byte(n.lives >> 8), byte(n.lives)},
+		n: n, previous: n.clean, incarnation: kafka.UUID{3, byte(n.id), byte(n.lives >> 8), byte(n.lives)},
 		epoch: kafka.NoBrokerEpoch, open: map[uint64]kmsg.Request{}, image: metadata.Empty(),
 	}
+	n.clean = kafka.NoBrokerEpoch
 	n.broker.loader = loader.New(n.broker.show)
 	n.w.after(time.Duration(n.w.rng.Int64N(int64(n.w.p.beat)))+1, event{kind: evBeat, node: n.id, boot: n.boot})
 }
@@ -131,7 +133,13 @@ func (b *broker) send(body kmsg.Request) uint64 {
 		clear(b.open)
 	}
 	b.open[b.lastID] = body
-	w.transmit(event{kind: evAsk, node: to, peer: b.n.id, peerBoot: b.n.boot, id: b.lastID, ask: body})
+	e := event{kind: evAsk, node: to, peer: b.n.id, peerBoot: b.n.boot, id: b.lastID, ask: body}
+	w.transmit(e)
+	if !w.net.whole && w.rng.IntN(40) == 0 {
+		// A copy waits in a connection until the broker may be another.
+		e.boot = w.nodes[to].boot
+		w.after(time.Duration(w.rng.Int64N(int64(10*w.p.fetchTimeout))), e)
+	}
 	return b.lastID
 }
 
@@ -150,7 +158,7 @@ func (b *broker) registration() kmsg.Request {
 		r.Features = append(r.Features, f)
 	}
 	slices.SortFunc(r.Features, func(a, b kmsg.BrokerRegistrationRequestFeature) int { return len(a.Name) - len(b.Name) })
-	r.LogDirs = b.directories(true)
+	r.LogDirs, r.PreviousBrokerEpoch = b.directories(true), int64(b.previous)
 	return r
 }
 
@@ -184,6 +192,7 @@ func (b *broker) answer(id uint64, body kmsg.Response) {
 			b.epoch = kafka.NoBrokerEpoch
 		case r.ErrorCode == 0 && r.ShouldShutdown && b.leaving:
 			b.n.w.cov.Granted++
+			b.n.clean = b.epoch
 			b.n.w.trace.note("broker %d leaves", b.n.id)
 			b.n.w.cov.RecordsLost += int64(b.n.disk.crash(b.n.w.rng))
 			b.n.leave()

@@ -24,6 +24,7 @@ type controller struct {
 	queue   []machine.Request
 	askers  map[uint64]asker
 	lastID  uint64
+	late    map[uint64]lateness // of requests that wait for their answer
 	busy    bool
 	// takes asks for a snapshot at the end of the next batch that can have one.
 	takes bool
@@ -55,7 +56,7 @@ func (n *node) newController() {
 	m, err := machine.New(machine.Config{
 		NodeID: kafka.BrokerID(n.id), ClusterID: "sim", SessionTimeout: n.w.p.session, NoOpInterval: n.w.p.noOp,
 		LeaderBalanceInterval: n.w.p.session * 5, UncleanElectionInterval: n.w.p.session * 4,
-		MaxRecords: maxRecords, MetadataVersion: n.w.p.level, Bootstrap: n.w.p.bootstrap(),
+		MaxRecords: maxRecords, MetadataVersion: n.w.p.level, Bootstrap: n.w.p.bootstrap(n.id),
 		TokenSecret: tokenSecret, StartMs: n.w.now.Milliseconds(),
 		Rand: rand.New(rand.NewPCG(n.w.rng.Uint64(), n.w.rng.Uint64())),
 	})
@@ -63,7 +64,7 @@ func (n *node) newController() {
 		n.w.judge.fail("NoFatal", n.id, "%v", err)
 		return
 	}
-	n.ctl = &controller{n: n, m: m, claimed: kafka.NoEpoch, due: machine.Never, askers: map[uint64]asker{}}
+	n.ctl = &controller{n: n, m: m, claimed: kafka.NoEpoch, due: machine.Never, askers: map[uint64]asker{}, late: map[uint64]lateness{}}
 }
 
 // heed does all that can be done now.
@@ -155,7 +156,7 @@ func (c *controller) step(in machine.Input) {
 			return
 		}
 	}
-	leaver, before := w.judge.arrives(c, in), c.m.Working()
+	leaver := w.judge.arrives(c, in)
 	fx, err := c.m.Step(c.n.clock(), in)
 	if err != nil {
 		w.judge.fail("K12", c.n.id, "%T: %v", in, err)
@@ -163,7 +164,6 @@ func (c *controller) step(in machine.Input) {
 	}
 	c.due = fx.Deadline
 	w.judge.decided(c, in, fx, leaver)
-	w.judge.obeys(c, in, before, fx)
 	if _, ok := in.(machine.Claim); ok && aborts(fx.Appends) {
 		w.cov.TxnsAborted++
 	}
@@ -241,6 +241,6 @@ func (c *controller) answer(r machine.Response) {
 		return
 	}
 	delete(c.askers, r.ID)
-	c.n.w.judge.answers(c, to.body, r.Body)
+	c.n.w.judge.answers(c, r.ID, to.body, r.Body)
 	c.n.w.transmit(event{kind: evAnswer, node: to.node, boot: to.boot, peer: c.n.id, id: to.id, answer: r.Body})
 }

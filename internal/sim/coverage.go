@@ -45,6 +45,7 @@ type Coverage struct {
 	ELRSwitches, Upgrades        int64 // acknowledged levels: of the ELR; of metadata.version
 	ACLs, Scrams, Quotas, Tokens int64 // operations acknowledged
 	Unregistered                 int64 // brokers, acknowledged
+	Late, LateBrokers            int64 // ISRs of earlier epochs asked for; requests of earlier registrations
 }
 
 // rows names every counter once.
@@ -104,6 +105,8 @@ func (c *Coverage) rows() seeded.Tally {
 		{Name: "quota operations", N: &c.Quotas},
 		{Name: "token operations", N: &c.Tokens},
 		{Name: "brokers unregistered", N: &c.Unregistered},
+		{Name: "ISRs asked for too late", N: &c.Late},
+		{Name: "requests of bounced brokers", N: &c.LateBrokers},
 	}
 }
 

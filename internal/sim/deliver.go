@@ -19,12 +19,16 @@ type listener interface {
 	alive() bool
 }
 
+// batchesAtOnce is how many batches a broker is given together: so few that one
+// with a log does not catch up at once.
+const batchesAtOnce = 4
+
 // heed lets what hears of the log do all that it can do now, after the node's
 // raft machine stepped.
 func (n *node) heed() {
 	switch {
 	case n.broker != nil:
-		for n.broker.alive() && n.deliver(n.broker, maxAtOnce) {
+		for n.broker.alive() && n.deliver(n.broker, batchesAtOnce) {
 		}
 	case n.ctl != nil:
 		n.ctl.heed()

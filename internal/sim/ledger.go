@@ -18,15 +18,14 @@ import (
 // Its invariants are numbered as bugs of Kafka's controllers are filed: those that
 // the replayed log alone can break are rules, of checker.Metadata; and
 //
-//   - C5: a leader changes no partition of which it knows other epochs than the
-//     controller.
+//   - C5: no AlterPartition of an earlier leader or partition epoch is taken.
 //   - C7: an acknowledged AlterPartition is in the log as it was told.
 //   - C9: a reassignment ends, once all replicas can be in sync.
 //   - C10: producer ids are given once.
 //   - C11: a controlled shutdown is granted to a broker that leads nothing, as
 //     soon as all active brokers have said that they have seen it.
-//   - C12: a request of a broker's former registration is refused and changes
-//     nothing.
+//   - C12: no request of an earlier registration of a broker is taken.
+//   - K8: a node claims only when the first record of its epoch is committed.
 //   - K9: a snapshot is the replay of the log below it.
 //   - K10: a broker shows what the log holds up to an offset, that of the
 //     controllers, and none above what is committed; it does not go back, and
@@ -229,6 +228,7 @@ func (j *judge) arrives(c *controller, in machine.Input) kafka.BrokerID {
 	if active, _ := c.m.Active(); !ok || !active {
 		return kafka.NoLeader
 	}
+	c.late[req.ID] = c.lateness(req.Body)
 	switch r := req.Body.(type) {
 	case *kmsg.BrokerHeartbeatRequest:
 		key := registration{kafka.BrokerID(r.BrokerID), kafka.BrokerEpoch(r.BrokerEpoch)}
@@ -269,6 +269,9 @@ func (c *controller) silent(id kafka.BrokerID) { delete(c.heard, id) }
 
 // decided looks at what an input came to.
 func (j *judge) decided(c *controller, in machine.Input, fx machine.Effects, leaver kafka.BrokerID) {
+	if req, ok := in.(machine.Request); ok {
+		j.decidedLate(c, c.late[req.ID])
+	}
 	if b, ok := c.m.Working().Broker(leaver); ok && !b.Fenced {
 		j.fail("C11", c.n.id, "broker %d waits on although it leads nothing and all active brokers have seen its shutdown, at %d: %v", leaver, c.began[registration{b.ID, b.Epoch}], c.reports)
 	}
@@ -296,7 +299,9 @@ func (j *judge) decided(c *controller, in machine.Input, fx machine.Effects, lea
 }
 
 // answers looks at an answer before it leaves.
-func (j *judge) answers(c *controller, body kmsg.Request, resp kmsg.Response) {
+func (j *judge) answers(c *controller, id uint64, body kmsg.Request, resp kmsg.Response) {
+	j.answersLate(c, c.late[id], resp)
+	delete(c.late, id)
 	l, image := j.ledger, c.m.Image()
 	lost := func(format string, a ...any) { j.fail("K15", c.n.id, format, a...) }
 	switch r := resp.(type) {

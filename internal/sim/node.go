@@ -38,8 +38,9 @@ type node struct {
 	delivery  raft.Delivery
 	ctl       *controller
 	broker    *broker
-	lives     int             // of the broker
-	appendErr kafka.ErrorCode // of the last append
+	lives     int               // of the broker
+	clean     kafka.BrokerEpoch // that it left in good order with, NoBrokerEpoch while it lives or after a crash
+	appendErr kafka.ErrorCode   // of the last append
 }
 
 // caller is who waits for the answer to a request.
@@ -62,7 +63,7 @@ const (
 )
 
 func newNode(w *world, id int, voters []raft.Voter) *node {
-	n := &node{w: w, id: id, hw: kafka.NoOffset, deadline: raft.Never, rate: 1000}
+	n := &node{w: w, id: id, hw: kafka.NoOffset, deadline: raft.Never, rate: 1000, clean: kafka.NoBrokerEpoch}
 	if ms := int64(w.p.skew / time.Millisecond); ms > 0 {
 		n.rate += w.rng.Int64N(2*ms+1) - ms
 	}

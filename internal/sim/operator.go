@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -65,13 +66,13 @@ func (b *broker) upgrade() kmsg.Request {
 }
 
 // rescue asks for unclean leaders of partitions that have nobody to elect any
-// more: a ClearElrRecord has taken the eligible replicas of one without ISR,
-// as in Kafka. Nil where there are none.
+// more: a ClearElrRecord has taken the eligible replicas of one without ISR, as in
+// Kafka, or a reassignment its last known leader. Nil where there are none.
 func (b *broker) rescue() kmsg.Request {
 	r := kmsg.NewPtrElectLeadersRequest()
 	r.Version, r.ElectionType = 2, 1
 	for tp, p := range b.image.Partitions() {
-		if p.Leader == kafka.NoLeader && len(p.ISR) == 0 && p.Eligible == nil {
+		if p.Leader == kafka.NoLeader && len(p.ISR) == 0 && len(p.ELR()) == 0 && !slices.ContainsFunc(p.LastKnownELR(), p.HasReplica) {
 			r.Topics = append(r.Topics, kmsg.ElectLeadersRequestTopic{Topic: tp.Topic, Partitions: []int32{tp.Partition}})
 		}
 	}

@@ -77,13 +77,14 @@ func (p *profile) withMetadata(rng *rand.Rand) {
 // to.
 var levels = []metadata.MetadataVersion{metadata.V3_3_IV3, metadata.V3_6_IV0, metadata.V4_0_IV3, metadata.V4_4_IV2}
 
-// bootstrap is what the directories were formatted with: where there are metadata
-// transactions, so much that it takes more than one batch.
-func (p *profile) bootstrap() []metadata.Record {
+// bootstrap is what the directory of a controller was formatted with: where there
+// are metadata transactions, so much that it takes more than one batch, and
+// nothing that the next controller would write again behind an abort.
+func (p *profile) bootstrap(id int) []metadata.Record {
 	var out []metadata.Record
 	for i := 0; p.level.HasTransactions() && i < 2*maxRecords; i++ {
 		out = append(out, &metadata.ClientQuotaRecord{
-			Entity: metadata.QuotaEntity{{Type: admin.QuotaClientID, Name: fmt.Sprint("client ", i)}}.Record(), Name: "producer_byte_rate", Value: 1000,
+			Entity: metadata.QuotaEntity{{Type: admin.QuotaClientID, Name: fmt.Sprintf("client %d of %d", i, id)}}.Record(), Name: "producer_byte_rate", Value: 1000,
 		})
 	}
 	return out

@@ -15,6 +15,7 @@ var (
 	seedsFlag = flag.Int("seeds", 0, "number of seeds to simulate, each twice (0: SEEDS of the environment, else 1,000, 500 with metadata, or 100 with -short)")
 	seedFlag  = flag.Int64("seed", -1, "simulate this one seed only and print its trace")
 	firstFlag = flag.Uint64("first-seed", 1, "first seed")
+	beyond    = flag.Bool("beyond", false, "leave out the seeds that are simulated where nobody says how many")
 )
 
 const (
@@ -24,9 +25,10 @@ const (
 	metadataEvents = 3000
 )
 
-// seeds is how many to run: otherwise where neither flag nor environment says.
-func seeds(t *testing.T, otherwise int) int {
-	n := *seedsFlag
+// seeds gives the first seed and how many to run: otherwise where neither flag
+// nor environment says. With beyond they are those behind the first so many.
+func seeds(t *testing.T, otherwise int) (first uint64, n int) {
+	n = *seedsFlag
 	if env := os.Getenv("SEEDS"); n == 0 && env != "" {
 		var err error
 		if n, err = strconv.Atoi(env); err != nil || n < 1 {
@@ -34,12 +36,14 @@ func seeds(t *testing.T, otherwise int) int {
 		}
 	}
 	switch {
+	case n > otherwise && *beyond:
+		return *firstFlag + uint64(otherwise), n - otherwise
 	case n > 0:
-		return n
+		return *firstFlag, n
 	case testing.Short():
-		return 100
+		return *firstFlag, 100
 	}
-	return otherwise
+	return *firstFlag, otherwise
 }
 
 // floor is what 1,000 seeds must at least go through: about half of what they
@@ -65,8 +69,9 @@ var metadataFloor = Coverage{
 	Snapshots: 240, Installs: 150, SlowDisks: 900, DiskErrors: 700, Skewed: 4800, VoterChanges: 550, VotersRefused: 500, SelfRemovals: 130,
 	Claims: 2900, Renounced: 1000, Registrations: 3800, Fenced: 1100, Unfenced: 3200, Granted: 700, DirectoriesLost: 700,
 	Topics: 700, ISRChanges: 3000, LeadersElected: 2400, Unclean: 400, Loads: 450,
-	Published: 80_000, Held: 350, TxnsAborted: 8, Eligible: 700, FromELR: 30, LastKnown: 350,
+	Published: 80_000, Held: 350, TxnsAborted: 8, Eligible: 700, FromELR: 100, LastKnown: 350,
 	ELRSwitches: 250, Upgrades: 110, ACLs: 220, Scrams: 120, Quotas: 220, Tokens: 240, Unregistered: 90,
+	Late: 60, LateBrokers: 80,
 }
 
 // maxStuck is how many of 1,000 seeds may end stuck by a removal, see world.stuck:
@@ -96,8 +101,8 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	n := seeds(t, 1000)
-	total, violations := runSeeds(Options{Seed: *firstFlag, Events: events}, n)
+	first, n := seeds(t, 1000)
+	total, violations := runSeeds(Options{Seed: first, Events: events}, n)
 	for _, v := range violations {
 		t.Error(v)
 	}
@@ -113,8 +118,8 @@ func TestMetadataSeeds(t *testing.T) {
 		}
 		return
 	}
-	n := seeds(t, 500)
-	total, violations := runSeeds(Options{Seed: *firstFlag, Events: metadataEvents, Metadata: true}, n)
+	first, n := seeds(t, 500)
+	total, violations := runSeeds(Options{Seed: first, Events: metadataEvents, Metadata: true}, n)
 	for _, v := range violations {
 		t.Error(v)
 	}

@@ -9,29 +9,39 @@ import (
 
 const events = 300
 
-var firstFlag = flag.Uint64("first-seed", 1, "first seed")
+var (
+	firstFlag = flag.Uint64("first-seed", 1, "first seed")
+	beyond    = flag.Bool("beyond", false, "leave out the seeds that are simulated where nobody says how many")
+)
 
-func seeds(t *testing.T) int {
+// otherwise is how many seeds are run where nobody says.
+const otherwise = 1000
+
+// seeds gives the first seed and how many to run.
+func seeds(t *testing.T) (first uint64, n int) {
 	if env := os.Getenv("SEEDS"); env != "" {
 		n, err := strconv.Atoi(env)
 		if err != nil || n < 1 {
 			t.Fatalf("SEEDS=%q: want a number above 0", env)
 		}
-		return n
+		if n > otherwise && *beyond {
+			return *firstFlag + otherwise, n - otherwise
+		}
+		return *firstFlag, n
 	}
 	if testing.Short() {
-		return 100
+		return *firstFlag, 100
 	}
-	return 1000
+	return *firstFlag, otherwise
 }
 
 // TestSeeds runs every seed twice: no invariant breaks, both do the same, and
 // all that can happen does.
 func TestSeeds(t *testing.T) {
 	var total Coverage
-	n := seeds(t)
+	first, n := seeds(t)
 	for i := range n {
-		opt := Options{Seed: *firstFlag + uint64(i), Events: events}
+		opt := Options{Seed: first + uint64(i), Events: events}
 		r, again := Run(opt), Run(opt)
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
