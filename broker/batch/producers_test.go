@@ -19,7 +19,7 @@ func seal(b []byte) []byte {
 
 // TestProducers runs stories of what producers send to one partition.
 func TestProducers(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
 		var p, follower Producers
 		var end, replicated kafka.Offset
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
