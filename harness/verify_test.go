@@ -135,7 +135,7 @@ func TestCheckWaitsForWhatIsOnItsWay(t *testing.T) {
 	if d == nil || d.After(time.Now().Add(settleTimeout)) || d.Before(began.Add(settleTimeout/2)) {
 		t.Errorf("a look may take until %v, %v after the begin", d, settleTimeout)
 	}
-	if len(run.out.Checks) != 7 {
+	if len(run.out.Checks) != 8 {
 		t.Errorf("%d checks are kept, want each once: %+v", len(run.out.Checks), run.out.Checks)
 	}
 }
