@@ -98,7 +98,7 @@ var flows = []flow{
 		name: "delete", prepare: topic("deleted", 8),
 		try: func(ctx context.Context, c *cluster) error { return c.deleteTopic(ctx, "deleted") },
 		holds: func(c *cluster) string {
-			if c.look.Do(context.Background(), zk.Exists(zk.TopicPath("deleted"))).Exists {
+			if c.ask(zk.Exists(zk.TopicPath("deleted"))).Exists {
 				return "the deleted topic is there"
 			}
 			return ""
@@ -193,7 +193,7 @@ var flows = []flow{
 		name: "broker failure",
 		try:  func(ctx context.Context, c *cluster) error { c.halt(leaver); return nil },
 		holds: func(c *cluster) string {
-			if c.look.Do(context.Background(), zk.Exists(zk.BrokerPath(leaver))).Exists {
+			if c.ask(zk.Exists(zk.BrokerPath(leaver))).Exists {
 				return "the dead broker is registered"
 			}
 			return ""

@@ -63,17 +63,35 @@ func newCluster(t testing.TB, s store, session time.Duration) *cluster {
 	for id := kafka.BrokerID(1); id <= brokers; id++ {
 		c.boot(id)
 	}
-	var err error
-	if c.look, err = zk.Connect(t.Context(), zk.Config{Servers: []string{s.addr()}, SessionTimeout: 20 * time.Second, ConnectTimeout: patience}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = c.look.Close(ctx)
-	})
+	c.connect()
+	t.Cleanup(c.disconnect)
 	c.eventually(patience, "all brokers know all", c.known)
 	return c
+}
+
+func (c *cluster) connect() {
+	var err error
+	if c.look, err = zk.Connect(c.t.Context(), zk.Config{Servers: []string{c.store.addr()}, SessionTimeout: 20 * time.Second, ConnectTimeout: patience}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) disconnect() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = c.look.Close(ctx)
+}
+
+// ask asks ZooKeeper in the test's own session, anew where a busy machine has let
+// that expire.
+func (c *cluster) ask(o zk.Op) zk.Result {
+	r := c.look.Do(context.Background(), o)
+	if errors.Is(r.Err, zk.ErrExpired) {
+		c.disconnect()
+		c.connect()
+		r = c.look.Do(context.Background(), o)
+	}
+	return r
 }
 
 // boot starts a node.

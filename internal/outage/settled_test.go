@@ -1,7 +1,6 @@
 package outage
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func (c *cluster) assignment(topic string) (zk.TopicAssignment, error) {
-	r := c.look.Do(context.Background(), zk.Get(zk.TopicPath(topic)))
+	r := c.ask(zk.Get(zk.TopicPath(topic)))
 	if r.Err != nil {
 		return zk.TopicAssignment{}, r.Err
 	}
@@ -27,7 +26,7 @@ func (c *cluster) settled() string {
 		if n.controller.Active() {
 			active++
 		}
-		r := c.look.Do(context.Background(), zk.Exists(zk.BrokerPath(n.ID())))
+		r := c.ask(zk.Exists(zk.BrokerPath(n.ID())))
 		if r.Err != nil || !r.Exists || kafka.BrokerEpoch(r.Czxid) != n.Epoch() {
 			return fmt.Sprintf("broker %d has epoch %d, registered is %+v", n.ID(), n.Epoch(), r)
 		}
@@ -41,7 +40,7 @@ func (c *cluster) settled() string {
 	if m := c.orders(); m != "" {
 		return m
 	}
-	r := c.look.Do(context.Background(), zk.Children(zk.TopicsPath))
+	r := c.ask(zk.Children(zk.TopicsPath))
 	if r.Err != nil {
 		return r.Err.Error()
 	}
@@ -62,12 +61,12 @@ func (c *cluster) settled() string {
 
 // orders says what is left in /admin.
 func (c *cluster) orders() string {
-	r := c.look.Do(context.Background(), zk.Children(zk.DeleteTopicsPath))
+	r := c.ask(zk.Children(zk.DeleteTopicsPath))
 	if r.Err != nil || len(r.Children) > 0 {
 		return fmt.Sprintf("%s has %v: %v", zk.DeleteTopicsPath, r.Children, r.Err)
 	}
 	for _, path := range []string{zk.ReassignPath, zk.PreferredPath} {
-		if x := c.look.Do(context.Background(), zk.Exists(path)); x.Err != nil || x.Exists {
+		if x := c.ask(zk.Exists(path)); x.Err != nil || x.Exists {
 			return fmt.Sprintf("%s is there: %v", path, x.Err)
 		}
 	}
@@ -81,7 +80,7 @@ func (c *cluster) topicSettled(topic string) string {
 	}
 	for p, replicas := range a.Partitions {
 		at := fmt.Sprintf("%s-%d", topic, p)
-		r := c.look.Do(context.Background(), zk.Get(zk.StatePath(topic, p)))
+		r := c.ask(zk.Get(zk.StatePath(topic, p)))
 		s, err := zk.DecodeState(r.Data)
 		if r.Err != nil || err != nil {
 			return fmt.Sprintf("%s has no state: %v %v", at, r.Err, err)
