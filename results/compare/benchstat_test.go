@@ -161,6 +161,9 @@ func agree(t *testing.T, c *Comparison, rows map[string]benchstatRow, target fun
 // TestBenchstat runs the real benchstat on the exports of many pairs of runs,
 // with changes from none to plain.
 func TestBenchstat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: many simulated runs, which share nothing")
+	}
 	if _, err := exec.LookPath("go"); err != nil {
 		if os.Getenv("KBENCH_REQUIRE_BENCHSTAT") != "" {
 			t.Fatal("KBENCH_REQUIRE_BENCHSTAT is set and there is no go to build benchstat with")

@@ -169,6 +169,9 @@ func TestHistograms(t *testing.T) {
 // TestSame requires that a run never differs from itself, and that swapping
 // the sides turns every answer around.
 func TestSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: many simulated runs, which share nothing")
+	}
 	for seed := range uint64(10) {
 		tr := truth()
 		tr.Seed, tr.Repeats = seed, 1+int(seed%5)

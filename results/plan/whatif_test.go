@@ -40,6 +40,9 @@ func brokers(t *testing.T, counts ...int) []*results.Run {
 // TestWhatIf answers from what was measured on the axis: at the value, or
 // between three others; else it refuses and says how to measure it.
 func TestWhatIf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: many simulated runs, which share nothing")
+	}
 	runs := brokers(t, 3, 4, 8, 12)
 	for _, c := range []struct {
 		slo, whatIf string
