@@ -96,7 +96,7 @@ func (o SelfTestOptions) tries(ctx context.Context, c calibrationCase, base *mea
 				worst = r.Standing
 			}
 		}
-		if worst != Busy {
+		if worst != Busy && !m.failed() {
 			break
 		}
 	}
@@ -148,6 +148,11 @@ func calibrate(ctx context.Context, o SelfTestOptions, c calibrationCase) (m mea
 
 // calibrationCell names the only cell of a self-test's run folder.
 const calibrationCell = "calibration.base"
+
+// failed reports whether the trial is invalid for another reason than its
+// generator. A machine that is very busy may bring that about once, and not each
+// time.
+func (m measured) failed() bool { return !m.trial.Valid && !m.trial.Slipped }
 
 // firstTrial keeps the first trial as it was told.
 type firstTrial struct {

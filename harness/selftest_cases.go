@@ -166,12 +166,12 @@ func (e expected) read(m, base measured) Reading {
 	raw := r.Got
 	r.Got -= zero
 	switch off := r.Got - r.Want; {
-	case !m.trial.Valid && !e.count: // what was tried again went without the stall
+	case m.failed():
+		r.Standing, r.Why = Wrong, m.trial.Reason
+	case !m.trial.Valid && (!e.count || !ok): // what was tried again went without the stall
 		r.Standing, r.Why = Busy, m.trial.Reason
-	case !ok && m.trial.Valid:
-		r.Standing, r.Why = Wrong, "the run folder has no such column"
 	case !ok:
-		r.Standing, r.Why = Busy, m.trial.Reason
+		r.Standing, r.Why = Wrong, "the run folder has no such column"
 	case raw < r.Want-r.Tolerance:
 		r.Standing, r.Why = Wrong, "less than was put in"
 	case off < -r.Tolerance:

@@ -51,7 +51,7 @@ func TestSelfTestFindsAClockThatLies(t *testing.T) {
 
 func TestStandingOfAReading(t *testing.T) {
 	at := func(v time.Duration, valid bool) measured {
-		return measured{trial: workloads.Trial{Valid: valid, Reason: "the change generator slipped", Counts: []workloads.Count{{Name: "n", N: int64(v)}}}}
+		return measured{trial: workloads.Trial{Valid: valid, Slipped: !valid, Reason: "the change generator slipped", Counts: []workloads.Count{{Name: "n", N: int64(v)}}}}
 	}
 	for name, c := range map[string]struct {
 		m    measured
@@ -65,6 +65,7 @@ func TestStandingOfAReading(t *testing.T) {
 		"early":                      {at(94, true), expected{column: "n", want: 100, count: true, period: 5}, Wrong},
 		"a column that is not there": {at(1, true), expected{column: "other", want: 1, count: true, period: 5}, Wrong},
 		"an invalid trial":           {at(94, false), expected{column: "other.n", want: 100, quantile: 0}, Busy},
+		"a trial that failed":        {measured{trial: workloads.Trial{Reason: "not healthy"}}, expected{column: "other.n", want: 100}, Wrong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.m.run = &results.Run{}

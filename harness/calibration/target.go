@@ -81,6 +81,9 @@ func at[T any](history []since[T], ns int64) (v T, ok bool) {
 // New starts a target.
 func New(cfg Config) (*Target, error) {
 	t := &Target{cfg: cfg, topics: map[string]*topic{}, epoch: 1, controller: []since[kafka.BrokerID]{{0, firstController}}}
+	// Nodes tell from the beginning who is the controller: one that writes no
+	// traces is measured otherwise.
+	t.events = []trace.Event{{T: trace.Now(), Kind: trace.ControllerActive, Epoch: t.epoch, Node: fmt.Sprintf("controller-%d", firstController)}}
 	for id := kafka.BrokerID(1); id <= brokers; id++ {
 		t.nodes = append(t.nodes, &node{id: id, broker: true})
 	}
