@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"kbench/harness/provider"
@@ -28,23 +27,6 @@ func (c *cluster) LiveHeap(ctx context.Context, id kafka.BrokerID) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	var bytes int64
-	err = poll(ctx, n.proc.Name()+" tells its live heap", func(ctx context.Context) error {
-		r, err := n.proc.Trace(ctx)
-		if err != nil {
-			return err
-		}
-		events, err := trace.Read(r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			return err
-		}
-		for _, e := range events {
-			if e.Kind == trace.HeapLive && e.T >= sent {
-				bytes = e.N
-				return nil
-			}
-		}
-		return errors.New("its trace says nothing since the signal")
-	})
-	return bytes, err
+	told, err := tells(ctx, n.proc, n.proc.Name()+" tells its live heap", func(e trace.Event) bool { return e.Kind == trace.HeapLive && e.T >= sent })
+	return told.N, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -90,7 +91,13 @@ const traceWithin = 20 * time.Second
 func awaitTrace(ctx context.Context, proc provider.Node, kind trace.Kind, seq int64, what string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, traceWithin, fmt.Errorf("not within %v", traceWithin))
 	defer cancel()
-	return poll(ctx, what, func(ctx context.Context) error {
+	_, err := tells(ctx, proc, what, func(e trace.Event) bool { return e.Kind == kind && e.N == seq })
+	return err
+}
+
+// tells waits until a node's trace has an event that is meant and gives the first.
+func tells(ctx context.Context, proc provider.Node, what string, meant func(trace.Event) bool) (told trace.Event, err error) {
+	err = poll(ctx, what, func(ctx context.Context) error {
 		r, err := proc.Trace(ctx)
 		if err != nil {
 			return err
@@ -99,13 +106,14 @@ func awaitTrace(ctx context.Context, proc provider.Node, kind trace.Kind, seq in
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
-		for _, e := range events {
-			if e.Kind == kind && e.N == seq {
-				return nil
-			}
+		i := slices.IndexFunc(events, meant)
+		if i < 0 {
+			return errors.New("its trace does not tell of it")
 		}
-		return errors.New("its trace does not tell of it")
+		told = events[i]
+		return nil
 	})
+	return told, err
 }
 
 // limitCPU bounds the processor time of every subject; the kernel's counts tell

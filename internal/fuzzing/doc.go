@@ -1,6 +1,6 @@
 // Package fuzzing is what the fuzz targets of several packages share: the bound
-// on the memory that a decoder may take, and checksums that are put right, so
-// that a fuzzer gets behind them.
+// on the memory that a decoder may take, and checksums that are put right and
+// texts that are compressed, so that a fuzzer gets behind both.
 //
 // It must not know what is decoded. Tests call it, on the goroutine of a fuzz
 // target.

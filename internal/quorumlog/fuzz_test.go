@@ -52,16 +52,11 @@ func FuzzJudge(f *testing.F) {
 	abortedTransaction(late)
 	plain(late)
 	f.Add([]byte(`{"voters":[1001]}` + "\n" + `{"held":[1001],"bytes":1000000000}` + "\n"))
-	zw := gzip.NewWriter(nil)
+	zipped := fuzzing.Zipped()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, text := range [][]byte{text, mended(text)} {
-			var file bytes.Buffer
-			zw.Reset(&file)
-			_, _ = zw.Write(text)
-			if err := zw.Close(); err != nil {
-				t.Fatal(err)
-			}
-			fuzzing.Within(t, len(text), 512, func() { _, _ = Judge(bytes.NewReader(file.Bytes())) })
+			file := zipped(t, text)
+			fuzzing.Within(t, len(text), 512, func() { _, _ = Judge(bytes.NewReader(file)) })
 		}
 	})
 }

@@ -2,7 +2,6 @@ package zkhistory
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"hash/adler32"
 	"slices"
@@ -83,14 +82,9 @@ func FuzzJudge(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	zw := gzip.NewWriter(nil)
+	zipped := fuzzing.Zipped()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var file bytes.Buffer
-		zw.Reset(&file)
-		_, _ = zw.Write(text)
-		if err := zw.Close(); err != nil {
-			t.Fatal(err)
-		}
-		fuzzing.Within(t, len(text), 256, func() { _, _ = Judge(&file) })
+		file := bytes.NewReader(zipped(t, text))
+		fuzzing.Within(t, len(text), 256, func() { _, _ = Judge(file) })
 	})
 }
