@@ -86,7 +86,7 @@ func (se *series) growth() []*ladder {
 	var out []*ladder
 	for _, who := range se.roles() {
 		for _, res := range resources {
-			l := &ladder{side: se.label, name: who + " " + res.name, metric: "growth." + who + "." + res.name, stat: "peak", unit: Bytes, better: results.Lower, series: se}
+			l := &ladder{side: se.label, name: who + " " + res.name, metric: "growth." + who + "." + res.name, stat: "peak", unit: results.Bytes, better: results.Lower, series: se}
 			rungs := se.held(who, res)
 			if len(rungs) == 0 || !slices.ContainsFunc(rungs, func(r rung) bool { return slices.Max(r.values) > 0 }) {
 				continue // it keeps no such thing

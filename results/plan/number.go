@@ -8,12 +8,9 @@ import (
 	"kbench/results"
 )
 
-// Bytes is the unit of memory and logs.
-const Bytes = results.Bytes
-
 // format writes a value with its unit.
 func format(v float64, u results.Unit) string {
-	if u != Bytes {
+	if u != results.Bytes {
 		return results.FormatValue(v, u)
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -223,7 +223,7 @@ func (p *Plan) fitted(to *[]Fitted, l *ladder) {
 	for _, m := range l.fit.Models {
 		f.Models = append(f.Models, Candidate{m.Model, m.Score, m.SE, m.Weight, m.Error})
 	}
-	if l.unit == Bytes && l.top() > l.bottom() {
+	if l.unit == results.Bytes && l.top() > l.bottom() {
 		f.PerUnit = (l.at(l.top()).Value - l.at(l.bottom()).Value) / (l.top() - l.bottom())
 	}
 	*to = append(*to, f)

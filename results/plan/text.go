@@ -234,7 +234,7 @@ func growthTable(fits []Fitted, f form) table.Writer {
 	t.AppendHeader(table.Row{"what", "side", "for each partition", "at", "expected", "95 %", ""})
 	for _, fit := range fits {
 		for i, at := range fit.At {
-			what, side, per := f.text(fit.Name), f.text(fit.Side), format(fit.PerUnit, Bytes)
+			what, side, per := f.text(fit.Name), f.text(fit.Side), format(fit.PerUnit, results.Bytes)
 			if i > 0 {
 				what, side, per = "", "", ""
 			}
@@ -242,7 +242,7 @@ func growthTable(fits []Fitted, f form) table.Writer {
 			if at.Beyond > 0 {
 				mark = "extrapolated, " + times(at.Beyond) + " the largest rung"
 			}
-			t.AppendRow(table.Row{what, side, per, count(at.Partitions), format(at.Value, Bytes), rangeOf(at.Next, Bytes), mark})
+			t.AppendRow(table.Row{what, side, per, count(at.Partitions), format(at.Value, results.Bytes), rangeOf(at.Next, results.Bytes), mark})
 		}
 	}
 	return t
