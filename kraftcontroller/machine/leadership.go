@@ -33,7 +33,8 @@ func (m *Machine) claim(in Claim) error {
 }
 
 // activationRecords abort a transaction that the last controller left open,
-// and give an empty log its features. That the log is empty is read from the
+// give partitions a leader that have none and could, since it failed between the
+// batches of a broker's coming, and give an empty log its features. That the log is empty is read from the
 // image, so that it is true again when such records were undone (KAFKA-20839).
 func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 	var records []metadata.Record
@@ -42,6 +43,7 @@ func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 		reason := "the controller failed over"
 		records = append(records, &metadata.AbortTransactionRecord{Reason: &reason})
 	}
+	records = slices.AppendSeq(records, m.elections())
 	if head.visible().FeatureLevel(metadata.MetadataVersionFeature) == 0 {
 		first := m.bootstrapRecords()
 		if m.cfg.MetadataVersion.HasTransactions() {
@@ -52,6 +54,25 @@ func (m *Machine) activationRecords() iter.Seq[metadata.Record] {
 		records = append(records, first...)
 	}
 	return slices.Values(records)
+}
+
+// elections give a leader to partitions that have none and could.
+func (m *Machine) elections() iter.Seq[metadata.Record] {
+	return func(yield func(metadata.Record) bool) {
+		if m.image().OfflineCount() == 0 {
+			return
+		}
+		for t := range m.image().Topics() {
+			for n, p := range t.All() {
+				if p.Leader != kafka.NoLeader {
+					continue
+				}
+				if r, ok := m.partitionChange(t, p).record(t.ID(), n, p); ok && r.Leader >= 0 && !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // bootstrapRecords are those of an empty log: its levels and what else its

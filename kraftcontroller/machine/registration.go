@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -27,8 +26,7 @@ func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest)
 		return err
 	}
 	record := &metadata.RegisterBrokerRecord{
-		BrokerID: id, IncarnationID: req.IncarnationID, BrokerEpoch: kafka.BrokerEpoch(m.log.head().last + 1),
-		Rack: req.Rack, Fenced: true,
+		BrokerID: id, IncarnationID: req.IncarnationID, Rack: req.Rack, Fenced: true,
 	}
 	for _, l := range req.Listeners {
 		e := kafka.Endpoint{Listener: l.Name, Host: l.Host, Port: l.Port}
@@ -42,46 +40,36 @@ func (m *Machine) registerBroker(r Request, req *kmsg.BrokerRegistrationRequest)
 			record.LogDirs = append(record.LogDirs, d)
 		}
 	}
+	records := m.leftBehind(req, old, again)
+	record.BrokerEpoch = kafka.BrokerEpoch(m.log.head().last + 1 + kafka.Offset(len(records)))
 	if again {
 		record.BrokerEpoch, record.Fenced, record.InControlledShutdown = old.Epoch, old.Fenced, old.InControlledShutdown
 	}
-	records := m.registrationRecords(record, m.leftBehind(req, old, again))
 	resp.BrokerEpoch = int64(record.BrokerEpoch)
 	if !again {
 		m.sessions.register(id, m.now)
 		m.event(BrokerRegistered, id)
 	}
-	_, err := m.carryOut(r, decision{records: records, response: resp})
+	_, err := m.carryOut(r, decision{records: slices.Values(append(records, record)), response: resp})
 	return err
 }
 
-// registrationRecords begins with the registration, so that the broker's
-// epoch is the offset of its record.
-func (m *Machine) registrationRecords(record metadata.Record, leftBehind *sweep) iter.Seq[metadata.Record] {
-	if leftBehind == nil {
-		return slices.Values([]metadata.Record{record})
-	}
-	return m.afterChange(record, *leftBehind)
-}
-
-// leftBehind is what a new incarnation takes from the one before, nil for
-// nothing. Where eligible leader replicas are kept, a broker that cannot name
+// leftBehind takes from a new incarnation what the one before left behind. That
+// comes before the registration, so that after a controller that fails between two
+// batches the broker registers anew, which brings the rest. Where eligible leader replicas are kept, a broker that cannot name
 // its last epoch was shut down uncleanly and may have lost what it had not
 // flushed (KIP-966).
-func (m *Machine) leftBehind(req *kmsg.BrokerRegistrationRequest, old *metadata.Broker, again bool) *sweep {
-	if again {
-		return nil
-	}
+func (m *Machine) leftBehind(req *kmsg.BrokerRegistrationRequest, old *metadata.Broker, again bool) []metadata.Record {
 	id := kafka.BrokerID(req.BrokerID)
-	if m.elrEnabled() && req.Version >= 3 && (old == nil || int64(old.Epoch) != req.PreviousBrokerEpoch) {
-		s := lost(id)
-		return &s
-	}
-	if old == nil {
+	switch {
+	case again:
+		return nil
+	case m.elrEnabled() && req.Version >= 3 && (old == nil || int64(old.Epoch) != req.PreviousBrokerEpoch):
+		return slices.Collect(m.walk(lost(id)))
+	case old == nil:
 		return nil
 	}
-	s := gone(id)
-	return &s
+	return slices.Collect(m.walk(gone(id)))
 }
 
 // judgeRegistration checks in Kafka's order.
