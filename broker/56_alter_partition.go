@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/broker/replica"
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/wire"
 )
@@ -64,10 +65,43 @@ func (b *Broker) alterPartitions(ctx context.Context, proposals []*replica.Propo
 		o := replica.Outcome{Code: kafka.NetworkException}
 		if err == nil {
 			o = outcomes[i]
+			b.tellAcked(p, o)
 		}
 		again = b.replicas.Complete(p, o) || again
 	}
 	return again, err
+}
+
+// ackedPerSecond bounds what the trace tells of acknowledged ISRs: the next
+// seconds have more, and traces are for what is rare.
+const ackedPerSecond = 20
+
+// acked counts what was told in a second of Broker.now.
+type acked struct {
+	second int64
+	told   int
+}
+
+// tellAcked traces an acknowledged state of a partition, of which a run is judged
+// by the first of each second. It is for runAlter alone.
+func (b *Broker) tellAcked(p *replica.Proposal, o replica.Outcome) {
+	if b.cfg.Trace == nil || o.Code != kafka.None {
+		return
+	}
+	if second := b.now() / int64(time.Second); second != b.acked.second {
+		b.acked.second, b.acked.told = second, 0
+	}
+	if b.acked.told++; b.acked.told > ackedPerSecond {
+		return
+	}
+	e := trace.Event{
+		Kind: trace.BrokerISRAcknowledged, Topic: p.Topic, Partition: p.Partition,
+		Broker: int32(o.Leader), Epoch: int64(o.LeaderEpoch), N: int64(o.PartitionEpoch), ISR: trace.IDs(o.ISR),
+	}
+	if !p.TopicID.IsZero() {
+		e.TopicID = p.TopicID.String()
+	}
+	b.cfg.Trace.Emit(e)
 }
 
 type partitionRef struct {

@@ -58,6 +58,7 @@ type Broker struct {
 	began    time.Time
 
 	alter     *channel // AlterPartition
+	acked     acked    // what of its answers was traced
 	producers producerIDs
 	dirs      logDirs
 

@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/raftclient"
@@ -108,6 +111,10 @@ func TestKRaftRestartRejoins(t *testing.T) {
 			}
 		}
 		return true
+	})
+	eventually(t, "the leader tells of acknowledged ISRs", func() bool {
+		b, err := os.ReadFile(one.trace)
+		return err == nil && bytes.Contains(b, []byte(trace.BrokerISRAcknowledged))
 	})
 }
 

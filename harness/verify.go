@@ -68,7 +68,7 @@ func (run *cellRun) check(ctx context.Context) error {
 	for _, r := range verdict {
 		run.checked(r)
 	}
-	return errors.Join(run.keepHistory(h), run.judgeZnodes(), run.judgeQuorum(ctx))
+	return errors.Join(run.keepHistory(h), run.judgeZnodes(ctx), run.judgeQuorum(ctx))
 }
 
 // settle polls for settleTimeout at most.

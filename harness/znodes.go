@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,7 +59,7 @@ func sizeOf(dir string) (bytes int64) {
 
 // judgeZnodes judges every write of the cluster's znodes, whoever its controller
 // is, and keeps them in the run folder, so that they can be judged again.
-func (run *cellRun) judgeZnodes() error {
+func (run *cellRun) judgeZnodes(ctx context.Context) error {
 	if len(run.cluster.store.nodes) == 0 {
 		return nil
 	}
@@ -71,11 +72,15 @@ func (run *cellRun) judgeZnodes() error {
 	if err != nil {
 		return err
 	}
+	traced, err := run.cluster.Events(ctx)
+	if err != nil {
+		return fmt.Errorf("keep the history of znodes: %w", err)
+	}
 	f, err := os.Create(filepath.Join(run.w.Dir(), run.stem()+zkhistory.FileSuffix))
 	if err != nil {
 		return fmt.Errorf("keep the history of znodes: %w", err)
 	}
-	r, err := zkhistory.Store(f, source, zkhistory.Rules{NoRecovery: !protocol.LeaderRecovery()})
+	r, err := zkhistory.Store(f, source, zkhistory.Rules{NoRecovery: !protocol.LeaderRecovery()}, traced)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}

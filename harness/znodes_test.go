@@ -59,7 +59,7 @@ func mustCreate(t *testing.T, path string) string {
 func TestUnjudgedIsSaid(t *testing.T) {
 	run := &cellRun{cluster: &cluster{store: store{description: "ZooKeeper 3.9.3", nodes: []provider.Node{nil}}}}
 	run.spec.ID = "a"
-	if err := run.judgeZnodes(); err != nil || len(run.out.Checks) != 0 {
+	if err := run.judgeZnodes(t.Context()); err != nil || len(run.out.Checks) != 0 {
 		t.Fatalf("%+v, %v", run.out.Checks, err)
 	}
 	want := "a: the check znodes was left out: the transaction logs of ZooKeeper 3.9.3 are not on this machine's file system"

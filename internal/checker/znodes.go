@@ -254,18 +254,18 @@ func (z *Znodes) judgeStep(tp kafka.TopicPartition, old, s *ZnodeState) {
 	}
 }
 
-// AckedISR is an answer to AlterPartition that told a leader the state of its
-// partition.
-func (z *Znodes) AckedISR(tp kafka.TopicPartition, id kafka.UUID, s ZnodeState) {
-	t := z.topics[tp.Topic]
-	if t == nil || t.id != id || t.parts[tp.Partition] == nil {
+// AckedISR is an answer to AlterPartition; all that was written before it is seen.
+func (z *Znodes) AckedISR(a AckedISR) {
+	t := z.topics[a.Partition.Topic]
+	if t == nil || t.id != a.TopicID || t.parts[a.Partition.Partition] == nil {
 		return // deleted meanwhile
 	}
-	h := t.parts[tp.Partition].history
-	if n := int(s.PartitionEpoch); n >= len(h) || n < 0 {
-		z.fault("C7", "the leader of %v was told partition epoch %d, ZooKeeper has had %d", tp, s.PartitionEpoch, len(h)-1)
-	} else if !sameMembers(h[n].ISR, s.ISR) || h[n].Leader != s.Leader || h[n].LeaderEpoch != s.LeaderEpoch {
-		z.fault("C7", "the leader of %v was told ISR %v of partition epoch %d, which ZooKeeper has as %v", tp, s.ISR, s.PartitionEpoch, h[n].ISR)
+	z.Looked++
+	h := t.parts[a.Partition.Partition].history
+	if n := int(a.PartitionEpoch); n >= len(h) || n < 0 {
+		z.fault("C7", "the leader of %v was told partition epoch %d, ZooKeeper has had %d", a.Partition, a.PartitionEpoch, len(h)-1)
+	} else if differs := a.Differs(h[n].Leader, h[n].LeaderEpoch, h[n].ISR); differs != "" {
+		z.fault("C7", "%s", differs)
 	}
 }
 

@@ -23,13 +23,16 @@ func TestZnodes(t *testing.T) {
 	next := func(leader kafka.BrokerID, epoch kafka.LeaderEpoch, isr ...kafka.BrokerID) ZnodeState {
 		return ZnodeState{Leader: leader, LeaderEpoch: epoch, ControllerEpoch: 1, PartitionEpoch: 1, ISR: isr}
 	}
+	acked := func(s ZnodeState) AckedISR {
+		return AckedISR{Partition: tp, TopicID: id(1), Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, ISR: s.ISR}
+	}
 	for name, c := range map[string]struct {
 		plant func(*Znodes)
 		found []string
 	}{
 		"sound": {func(z *Znodes) {
 			z.State(tp, next(2, 1, 2))
-			z.AckedISR(tp, id(1), next(2, 1, 2))
+			z.AckedISR(acked(next(2, 1, 2)))
 			z.BrokerGone(1)
 			z.Broker(1, 11)
 			z.ProducerIDs(1000, 1999)
@@ -57,8 +60,8 @@ func TestZnodes(t *testing.T) {
 			s.PartitionEpoch = 2
 			z.State(tp, s)
 		}, []string{"C6"}},
-		"acknowledged and not there": {func(z *Znodes) { z.AckedISR(tp, id(1), next(1, 0, 1)) }, []string{"C7"}},
-		"acknowledged and different": {func(z *Znodes) { z.State(tp, next(1, 0, 1)); z.AckedISR(tp, id(1), next(1, 0, 1, 2)) }, []string{"C7"}},
+		"acknowledged and not there": {func(z *Znodes) { z.AckedISR(acked(next(1, 0, 1))) }, []string{"C7"}},
+		"acknowledged and different": {func(z *Znodes) { z.State(tp, next(1, 0, 1)); z.AckedISR(acked(next(1, 0, 1, 2))) }, []string{"C7"}},
 		"another id":                 {func(z *Znodes) { z.Topic("t", id(2), nil) }, []string{"C8"}},
 		"an id again":                {func(z *Znodes) { z.TopicGone("t"); z.Topic("t", id(1), nil) }, []string{"C8"}},
 		"adds what is not a replica": {func(z *Znodes) {

@@ -65,7 +65,7 @@ func TestReal(t *testing.T) {
 // judge looks at every write of a znode that there was.
 func (c *cluster) judge() {
 	c.t.Helper()
-	r, err := zkhistory.Store(io.Discard, c.store.history(), zkhistory.Rules{})
+	r, err := zkhistory.Store(io.Discard, c.store.history(), zkhistory.Rules{}, nil)
 	if err != nil || !r.OK() || r.Looked == 0 {
 		c.t.Errorf("the history of the znodes: %+v, %v", r, err)
 	}

@@ -24,16 +24,20 @@ type content struct {
 	began     kafka.Offset    // and where it began: the end of a snapshot, or 0
 	before    *metadata.Image // of the open transaction
 	snapshots map[kafka.Offset][]snapshot
-	grants    []trace.Event    // of shutdowns, that the replay has not come to
-	untimely  []checker.Broken // of those that it has
+
+	// Of what nodes traced, that to which the replay has not come, and what was
+	// wrong in the rest.
+	grants []trace.Event // of shutdowns
+	acked  map[ackedState][]checker.AckedISR
+	told   []checker.Broken
 }
 
 func newContent(c chain) *content {
-	return &content{chain: c, rules: checker.NewMetadata(), image: metadata.Empty(), snapshots: map[kafka.Offset][]snapshot{}}
+	return &content{chain: c, rules: checker.NewMetadata(), image: metadata.Empty(), snapshots: map[kafka.Offset][]snapshot{}, acked: map[ackedState][]checker.AckedISR{}}
 }
 
 func (c *content) broken() []checker.Broken {
-	return slices.Concat(c.rules.Broken, c.untimely, c.faults)
+	return slices.Concat(c.rules.Broken, c.told, c.faults)
 }
 
 func (c *content) fault(invariant, format string, args ...any) {
@@ -42,8 +46,7 @@ func (c *content) fault(invariant, format string, args ...any) {
 
 func (c *content) see(l line, raw []byte) error {
 	if l.Told != nil {
-		c.grants = append(c.grants, *l.Told)
-		return nil
+		return c.hear(*l.Told)
 	}
 	if l.Snapshot != "" {
 		return c.snapshot(l, raw)
@@ -142,6 +145,7 @@ func (c *content) record(delta *metadata.Delta, r metadata.Record, b metalog.Bat
 		t, _ := image.TopicByID(topic)
 		p, _ := t.Partition(n)
 		c.rules.Partition(image, t, n, old, p)
+		c.acknowledged(t.ID(), n, p)
 	case isBroker:
 		if now, ok := image.Broker(broker); ok {
 			c.rules.Broker(was, now, int32(b.Epoch), b.BaseOffset, b.EndOffset())

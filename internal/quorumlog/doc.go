@@ -6,7 +6,7 @@
 // with the voters that hold it, beside the last snapshots:
 //
 //	{"voters":[1001,1002,1003]}
-//	{"told":{"kind":"controller.shutdown-granted",…}}   what controllers traced
+//	{"told":{"kind":"controller.shutdown-granted",…}}   what nodes traced
 //	{"held":[1001,1002,1003],"bytes":81}       and 81 bytes, a record batch v2
 //	{"held":[1001],"snapshot":"…","bytes":902} and 902 bytes, a snapshot's file
 //	{"end":true}

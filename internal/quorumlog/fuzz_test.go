@@ -49,6 +49,8 @@ func FuzzJudge(f *testing.F) {
 	plain(q)
 	late := play(f)
 	late.late(2)
+	acked(late, 2, 1, 1, 2)
+	acked(late, 2, 1, 7, 2)
 	abortedTransaction(late)
 	plain(late)
 	f.Add([]byte(`{"voters":[1001]}` + "\n" + `{"held":[1001],"bytes":1000000000}` + "\n"))

@@ -1,10 +1,8 @@
 package quorumlog
 
 import (
-	"fmt"
 	"slices"
 
-	"kbench/internal/checker"
 	"kbench/internal/trace"
 	"kbench/kafka"
 )
@@ -25,9 +23,8 @@ func (c *content) granted() {
 		c.rules.Looked++
 		id := kafka.BrokerID(e.Broker)
 		b, ok := c.image.Broker(id)
-		if n := c.image.LeaderCount(id); (n > 0 || ok && !b.Fenced) && len(c.untimely) < maxBroken {
-			c.untimely = append(c.untimely, checker.Broken{Invariant: "C11", Detail: fmt.Sprintf(
-				"broker %d may shut down at offset %d, by controller epoch %d, and leads %d partitions, fenced: %t", id, at, e.Epoch, n, ok && b.Fenced)})
+		if n := c.image.LeaderCount(id); n > 0 || ok && !b.Fenced {
+			c.wrong("C11", "broker %d may shut down at offset %d, by controller epoch %d, and leads %d partitions, fenced: %t", id, at, e.Epoch, n, ok && b.Fenced)
 		}
 		return true
 	})

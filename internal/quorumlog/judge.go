@@ -24,6 +24,7 @@ const ResultName = "quorum"
 //     forward
 //   - K9: a snapshot is the replay of the log below it, and ends with a batch; a
 //     log begins no later than the newest snapshot ends
+//   - C7: what a leader was told of its ISR is in the log
 //   - C10: producer ids are given once
 //   - C11: a broker that is granted its shutdown leads nothing, and is fenced
 //   - K12: every record replays

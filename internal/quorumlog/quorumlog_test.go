@@ -182,6 +182,14 @@ func grant(q *quorum, broker int32) {
 	q.traced = append(q.traced, trace.Event{Kind: trace.ControllerShutdownGranted, Epoch: 3, Broker: broker, Offset: int64(q.next() - 1)})
 }
 
+// acked has the leader of the partition hear of a state.
+func acked(q *quorum, leader kafka.BrokerID, leaderEpoch, partitionEpoch int64, isr ...kafka.BrokerID) {
+	q.traced = append(q.traced, trace.Event{
+		Kind: trace.BrokerISRAcknowledged, Topic: "t", TopicID: topicID.String(), Broker: int32(leader),
+		Epoch: leaderEpoch, N: partitionEpoch, ISR: trace.IDs(isr),
+	})
+}
+
 // unclean makes a replica lead that is not in sync.
 func unclean(q *quorum) {
 	c := moved(1, 1)
@@ -295,6 +303,12 @@ func TestSoundLogs(t *testing.T) {
 			q.records(all, 3, register(2, q.next()), moved(2, 2)) // it is back
 			grant(q, 9)                                           // of whom nothing is known
 		},
+		"acknowledged ISRs": func(q *quorum) {
+			acked(q, 2, 1, 1, 2)
+			acked(q, 1, 0, 0, 2, 1)
+			q.traced[len(q.traced)-1].TopicID = kafka.UUID{8}.String() // of which nothing is known
+			acked(q, 1, 0, 0, 2, 1)
+		},
 		"a leader that removes itself": func(q *quorum) {
 			q.vote(1001, 1002, 1003)
 			q.vote(1001, 1003)
@@ -365,6 +379,9 @@ func TestPlantedFaults(t *testing.T) {
 			grant(q, 2)
 			q.records(all, 3, &metadata.NoOpRecord{})
 		}},
+		"an ISR that no record says":   {"C7: the leader of t-0 was told partition epoch 2", func(q *quorum) { acked(q, 2, 1, 2, 2, 1) }},
+		"an ISR that is another":       {"C7", func(q *quorum) { acked(q, 2, 1, 1, 2, 1) }},
+		"an ISR of another leadership": {"C7", func(q *quorum) { acked(q, 2, 2, 1, 2) }},
 		"a leader that is no voter": {"K7: leader 1002 of epoch 4 is none", func(q *quorum) {
 			q.vote(1001, 1002, 1003)
 			q.vote(1001, 1003)

@@ -90,6 +90,7 @@ func (c *content) end() {
 	}
 	c.compare()
 	c.granted()
+	c.lost()
 	var names []string
 	for _, end := range slices.Sorted(maps.Keys(c.snapshots)) {
 		if end <= c.began || end > c.next {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"kbench/internal/trace"
 	"kbench/kafka"
@@ -31,15 +32,15 @@ type Voter struct {
 type line struct {
 	Voters   []kafka.BrokerID `json:"voters,omitempty"`
 	Stopped  []kafka.BrokerID `json:"stopped,omitempty"` // of the voters
-	Told     *trace.Event     `json:"told,omitempty"`    // what a controller traced
+	Told     *trace.Event     `json:"told,omitempty"`    // what a node traced
 	Held     []kafka.BrokerID `json:"held,omitempty"`
 	Snapshot string           `json:"snapshot,omitempty"` // the name of the file; "" for a batch
 	Bytes    int              `json:"bytes,omitempty"`
 	End      bool             `json:"end,omitempty"`
 }
 
-// Store writes the logs of the voters, which may run on, and of what their
-// controllers traced the grants of shutdowns.
+// Store writes the logs of the voters, which may run on, and of what nodes traced
+// before that is judged by the logs.
 func Store(w io.Writer, voters []Voter, traced []trace.Event) error {
 	zw := gzip.NewWriter(w)
 	buf := bufio.NewWriter(zw)
@@ -61,7 +62,7 @@ func Store(w io.Writer, voters []Voter, traced []trace.Event) error {
 	}
 	err := put(head, nil)
 	for i := range traced {
-		if err == nil && traced[i].Kind == trace.ControllerShutdownGranted {
+		if err == nil && slices.Contains(stored, traced[i].Kind) {
 			err = put(line{Told: &traced[i]}, nil)
 		}
 	}

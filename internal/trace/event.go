@@ -37,6 +37,10 @@ const (
 	// BrokerApplied: a broker published changed metadata; N is the number of
 	// partitions changed.
 	BrokerApplied Kind = "broker.applied"
+	// BrokerISRAcknowledged: the broker, which leads a partition, heard from the
+	// controller what the partition's state is: leader Broker of leader epoch Epoch,
+	// and ISR, all of partition epoch N. Few of a second are told.
+	BrokerISRAcknowledged Kind = "broker.isr-acknowledged"
 	// LogDirFailed: a log directory of a broker went offline, and the N replicas in
 	// it; Detail is its path.
 	LogDirFailed Kind = "broker.log-dir-failed"
@@ -78,6 +82,12 @@ type Event struct {
 	Offset int64  `json:"offset,omitempty"` // metadata log offset, KRaft
 	N      int64  `json:"n,omitempty"`      // a count, by kind
 	Detail string `json:"detail,omitempty"` // free text for people
+
+	// Of broker.isr-acknowledged.
+	Topic     string `json:"topic,omitempty"`
+	TopicID   string `json:"topicId,omitempty"` // as kafka.UUID writes it
+	Partition int32  `json:"partition,omitempty"`
+	ISR       string `json:"isr,omitempty"` // see IDs
 
 	// Of quorum.*: what the node and the other voters have told each other since
 	// it started.

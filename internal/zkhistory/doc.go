@@ -9,7 +9,7 @@
 // kbench verify when a run is judged again; everything runs on the caller's
 // goroutine.
 //
-//	result, err := zkhistory.Store(file, zkhistory.Embedded(dataDir), zkhistory.Rules{})
+//	result, err := zkhistory.Store(file, zkhistory.Embedded(dataDir), zkhistory.Rules{}, events)
 //	...
 //	result, err := zkhistory.Judge(file)
 package zkhistory

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kbench/internal/checker"
+	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/zkcontroller/zk"
 )
@@ -37,6 +38,16 @@ func (j *judge) result() checker.Result {
 		r.Faults = append(r.Faults, b.Invariant+": "+b.Detail)
 	}
 	return r
+}
+
+// hear takes an acknowledged ISR. Without topic ids a topic is not told from one
+// of the same name that was there before, and nothing is judged.
+func (j *judge) hear(e trace.Event) error {
+	a, err := checker.AckedISRFromTrace(e)
+	if err == nil && !a.TopicID.IsZero() {
+		j.z.AckedISR(a)
+	}
+	return err
 }
 
 func (j *judge) see(c Change) error {

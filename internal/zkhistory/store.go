@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"kbench/internal/checker"
+	"kbench/internal/trace"
 )
 
 // FileSuffix ends the names of stored histories in a run folder; before it stand
@@ -22,13 +23,15 @@ type Rules struct {
 
 // line is one JSON line of a stored history: one of the parts is set.
 type line struct {
-	Rules  *Rules  `json:"rules,omitempty"`
-	Change *Change `json:"c,omitempty"`
-	End    bool    `json:"end,omitempty"`
+	Rules  *Rules       `json:"rules,omitempty"`
+	Change *Change      `json:"c,omitempty"`
+	Told   *trace.Event `json:"told,omitempty"` // what a broker traced; behind all changes
+	End    bool         `json:"end,omitempty"`
 }
 
-// Store writes a history as compressed JSON lines and judges it meanwhile.
-func Store(w io.Writer, source Source, rules Rules) (checker.Result, error) {
+// Store writes a history as compressed JSON lines and judges it meanwhile, and by
+// it what brokers traced before of acknowledged ISRs.
+func Store(w io.Writer, source Source, rules Rules, traced []trace.Event) (checker.Result, error) {
 	zw := gzip.NewWriter(w)
 	buf := bufio.NewWriter(zw)
 	enc := json.NewEncoder(buf)
@@ -41,6 +44,11 @@ func Store(w io.Writer, source Source, rules Rules) (checker.Result, error) {
 			}
 			return enc.Encode(line{Change: &c})
 		})
+	}
+	for i := range traced {
+		if err == nil && traced[i].Kind == trace.BrokerISRAcknowledged {
+			err = errors.Join(j.hear(traced[i]), enc.Encode(line{Told: &traced[i]}))
+		}
 	}
 	if err == nil {
 		err = enc.Encode(line{End: true})
@@ -72,6 +80,8 @@ func Judge(r io.Reader) (checker.Result, error) {
 			j = newJudge(*l.Rules)
 		case l.Change != nil:
 			err = j.see(*l.Change)
+		case l.Told != nil:
+			err = j.hear(*l.Told)
 		default:
 			err = errors.New("it says nothing this version knows")
 		}

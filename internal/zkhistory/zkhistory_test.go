@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"kbench/harness/zookeeper"
+	"kbench/internal/trace"
 	"kbench/internal/zkserver"
 	"kbench/kafka"
 	"kbench/zkcontroller/zk"
@@ -169,13 +170,34 @@ func TestStoreAndJudge(t *testing.T) {
 			return yield(c)
 		})
 	}
+	kept := func(yield func(Change) error) error { // the topic is not deleted
+		return Embedded(dir)(func(c Change) error {
+			if c.Gone && strings.HasPrefix(c.Path, zk.TopicPath("t")) {
+				return nil
+			}
+			return yield(c)
+		})
+	}
+	told := func(partitionEpoch int64, isr ...kafka.BrokerID) []trace.Event {
+		return []trace.Event{{
+			Kind: trace.BrokerISRAcknowledged, Topic: "t", TopicID: kafka.UUID{1}.String(), Broker: 1, Epoch: 1, N: partitionEpoch, ISR: trace.IDs(isr),
+		}, {Kind: trace.BrokerApplied}}
+	}
 	for name, c := range map[string]struct {
 		source Source
+		traced []trace.Event
 		fault  string
-	}{"sound": {Embedded(dir), ""}, "an ISR without its leader": {spoil, "C3"}} {
+	}{
+		"sound":                            {Embedded(dir), nil, ""},
+		"an ISR without its leader":        {spoil, nil, "C3"},
+		"acknowledged":                     {kept, told(1, 1), ""},
+		"acknowledged and not there":       {kept, told(2, 1), "C7"},
+		"acknowledged and different":       {kept, told(1, 1, 2), "C7"},
+		"acknowledged and deleted by then": {Embedded(dir), told(2, 1), ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var file bytes.Buffer
-			first, err := Store(&file, c.source, Rules{NoRecovery: true})
+			first, err := Store(&file, c.source, Rules{NoRecovery: true}, c.traced)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -358,7 +358,10 @@ func (j *judge) leads(b *broker, tp kafka.TopicPartition, topic kafka.UUID, s *m
 
 // acknowledgedISR is C7.
 func (j *judge) acknowledgedISR(p *proposal, res *machine.ISRResult) {
-	j.znodes.AckedISR(p.tp, p.change.TopicID, stateOf(&res.State, int32(res.State.Version)))
+	s := &res.State
+	j.znodes.AckedISR(checker.AckedISR{
+		Partition: p.tp, TopicID: p.change.TopicID, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: kafka.PartitionEpoch(s.Version), ISR: s.ISR,
+	})
 }
 
 // gaveIDs is C10.
