@@ -99,33 +99,31 @@ func TestFaultsOnProviders(t *testing.T) {
 	onProcesses := func(_ context.Context, name string) (provider.Provider, error) {
 		return process.New(process.Config{Binary: binary, WorkDir: filepath.Join(t.TempDir(), name)})
 	}
-	t.Run("process/zookeeper", func(t *testing.T) {
-		if err := netns.Check(); err != nil {
-			missing(t, "KBENCH_REQUIRE_NETNS", err)
-		}
-		if _, err := zookeeper.Find(); err != nil {
-			missing(t, "KBENCH_REQUIRE_ZOOKEEPER", err)
-		}
-		liveFaults(t, liveTarget{"zk", "store: zookeeper, ensemble: 3", ensembleFaults}, onProcesses)
-	})
-	for _, target := range []liveTarget{{"kraft", "store: embedded", kraftFaults}, {"zk", "store: embedded", zkFaults}} {
-		t.Run("process/"+target.name, func(t *testing.T) {
+	for name, target := range map[string]liveTarget{
+		"kraft": {"kraft", "store: embedded", kraftFaults}, "zk": {"zk", "store: embedded", zkFaults},
+		"zookeeper": {"zk", "store: zookeeper, ensemble: 3", ensembleFaults},
+	} {
+		t.Run("process/"+name, func(t *testing.T) {
 			if err := netns.Check(); err != nil {
 				missing(t, "KBENCH_REQUIRE_NETNS", err)
 			}
+			target.needs(t)
 			liveFaults(t, target, onProcesses)
 		})
-		t.Run("log-dirs/"+target.name, func(t *testing.T) { liveLogDir(t, target.name, onProcesses) })
-		t.Run("docker/"+target.name, func(t *testing.T) {
+		t.Run("docker/"+name, func(t *testing.T) {
 			if e, err := docker.Open(t.Context()); err != nil {
 				missing(t, "KBENCH_REQUIRE_DOCKER", err)
 			} else {
 				_ = e.Close()
 			}
+			target.needs(t)
 			liveFaults(t, target, func(ctx context.Context, name string) (provider.Provider, error) {
 				return docker.New(ctx, docker.Config{Name: name, Binary: binary})
 			})
 		})
+	}
+	for _, name := range []string{"kraft", "zk"} {
+		t.Run("log-dirs/"+name, func(t *testing.T) { liveLogDir(t, name, onProcesses) })
 	}
 }
 
@@ -139,6 +137,17 @@ func missing(t *testing.T, require string, err error) {
 
 // liveTarget is a kind of cluster with a list of faults.
 type liveTarget struct{ name, store, faults string }
+
+// needs skips the test where the target's store is not on this machine.
+func (target liveTarget) needs(t *testing.T) {
+	t.Helper()
+	if !strings.Contains(target.store, "store: zookeeper") {
+		return
+	}
+	if _, err := zookeeper.Find(); err != nil {
+		missing(t, "KBENCH_REQUIRE_ZOOKEEPER", err)
+	}
+}
 
 // liveCluster starts a cluster for the faults of the list, which it parses.
 func liveCluster(t *testing.T, ctx context.Context, target liveTarget, open func(context.Context, string) (provider.Provider, error)) (*cellRun, []workloads.TimedFault) {
