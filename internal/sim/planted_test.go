@@ -315,7 +315,7 @@ var plantedBugs = []plant.Bug{
 	},
 	{
 		Name:       "broker-epoch-of-the-committed-offset",
-		Edits:      []plant.Edit{{"machine/registration.go", "BrokerEpoch: kafka.BrokerEpoch(m.log.head().last + 1)", "BrokerEpoch: kafka.BrokerEpoch(m.log.committed.last + 1)"}},
+		Edits:      []plant.Edit{{"machine/registration.go", "kafka.BrokerEpoch(m.log.head().last + 1 +", "kafka.BrokerEpoch(m.log.committed.last + 1 +"}},
 		Invariants: []string{"K13"},
 		Args:       []string{withMetadata},
 	},
