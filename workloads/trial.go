@@ -49,7 +49,7 @@ func (t *trialRun) judge(name string, s slips) {
 	t.out.Counts = append(t.out.Counts, s.counts(name)...)
 	if s.slipped() {
 		t.out.Slipped = t.out.Slipped || t.out.Valid
-		t.invalid("the %s generator slipped: %d of %d operations were sent more than %v late", name, s.late, s.ops, maxSlip)
+		t.invalid("the %s generator slipped: %d of %d operations were sent more than %v late; ask for less, by rate or probe.rate, or leave the machine to kbench", name, s.late, s.ops, maxSlip)
 	}
 }
 
