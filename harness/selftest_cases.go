@@ -42,7 +42,7 @@ const (
 	spreadPeriod  = time.Second / spreadProbes
 	adminPeriod   = time.Second / 100 // of the admin stream
 	failoverProbe = 200
-	stallProbes   = 50 // few, since each asks for a thousand topics at the stall's end
+	stallProbes   = 10 // few: all that were due in the stall ask for a thousand topics each at its end
 )
 
 var spreadParams = workloads.Params{Rate: 50, Duration: 1500 * time.Millisecond, ProbeRate: spreadProbes, TrialTimeout: 30 * time.Second}
