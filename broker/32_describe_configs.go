@@ -77,8 +77,14 @@ func (b *Broker) configLayers(ctx context.Context, img *metadata.Image, r metada
 		return []configLayer{own, all, {kmsg.ConfigSourceDefaultConfig, b.settings()}}, errors.Join(err, err2)
 	case r.Type == metadata.BrokerConfig:
 		return nil, fmt.Errorf("this is broker %s: ask broker %s itself: %w", id, r.Name, kafka.InvalidRequest)
+	case r.Type == metadata.ClientMetricsConfig:
+		set, err := read(r, kmsg.ConfigSourceClientMetricsConfig)
+		return []configLayer{set}, err
+	case r.Type == metadata.GroupConfig:
+		set, err := read(r, kmsg.ConfigSourceGroupConfig)
+		return []configLayer{set}, err
 	}
-	return nil, fmt.Errorf("only topics and brokers have configuration here: %w", kafka.InvalidRequest)
+	return nil, fmt.Errorf("topics, brokers, client metrics and groups have configuration here, and nothing else: %w", kafka.InvalidRequest)
 }
 
 // settings are the broker's own, by Kafka's names.

@@ -355,6 +355,8 @@ func TestClusterAndCoordinator(t *testing.T) {
 		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "2"},
 		{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "nope"},
 		{ResourceType: kmsg.ConfigResourceTypeBrokerLogger, ResourceName: "1"},
+		{ResourceType: kmsg.ConfigResourceTypeClientMetrics, ResourceName: "s"},
+		{ResourceType: kmsg.ConfigResourceTypeGroupConfig, ResourceName: "g"},
 	}
 	var out []string
 	for _, res := range ask[*kmsg.DescribeConfigsResponse](t, addr, desc).Resources {
@@ -364,7 +366,7 @@ func TestClusterAndCoordinator(t *testing.T) {
 		}
 		out = append(out, s)
 	}
-	if want := "NONE broker.id=1, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST"; strings.Join(out, ", ") != want {
+	if want := "NONE broker.id=1, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, INVALID_REQUEST, INVALID_REQUEST"; strings.Join(out, ", ") != want {
 		t.Errorf("DescribeConfigs: %s", strings.Join(out, ", "))
 	}
 }

@@ -2,9 +2,11 @@ package broker
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
@@ -56,6 +58,9 @@ func (c *configCache) drop(topic string) {
 
 // configs reads a resource's configuration from ZooKeeper.
 func (p *zkPlane) configs(ctx context.Context, r metadata.ConfigResource) (map[string]string, error) {
+	if r.Type == metadata.ClientMetricsConfig || r.Type == metadata.GroupConfig {
+		return nil, fmt.Errorf("client metrics and groups have configuration in KRaft mode only: %w", kafka.InvalidRequest)
+	}
 	s, err := p.live()
 	if err != nil {
 		return nil, err

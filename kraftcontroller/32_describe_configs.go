@@ -39,8 +39,12 @@ func describeConfigs(image *metadata.Image, want *kmsg.DescribeConfigsRequestRes
 		if want.ResourceName == "" {
 			source = kmsg.ConfigSourceDynamicDefaultBrokerConfig
 		}
+	case metadata.ClientMetricsConfig:
+		source = kmsg.ConfigSourceClientMetricsConfig
+	case metadata.GroupConfig:
+		source = kmsg.ConfigSourceGroupConfig
 	default:
-		res.ErrorCode, res.ErrorMessage = int16(kafka.InvalidRequest), kmsg.StringPtr("Only topics and brokers have configuration here.")
+		res.ErrorCode, res.ErrorMessage = int16(kafka.InvalidRequest), kmsg.StringPtr("Topics, brokers, client metrics and groups have configuration here, and nothing else.")
 		return res
 	}
 	for name, value := range image.Config(resource) {

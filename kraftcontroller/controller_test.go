@@ -297,26 +297,51 @@ func TestDescribeAndFeatures(t *testing.T) {
 	}
 	set := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	set.Version = 1
-	res := kmsg.NewIncrementalAlterConfigsRequestResource()
-	res.ResourceType, res.ResourceName = kmsg.ConfigResourceTypeTopic, "t"
-	kv := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	kv.Name, kv.Value = "retention.ms", kmsg.StringPtr("5")
-	res.Configs = append(res.Configs, kv)
-	set.Resources = append(set.Resources, res)
-	if r := cl.request(set).(*kmsg.IncrementalAlterConfigsResponse); r.Resources[0].ErrorCode != 0 {
-		t.Fatalf("%+v", r)
+	resources := []struct {
+		kind        kmsg.ConfigResourceType
+		name, key   string
+		value, want string
+	}{
+		{kmsg.ConfigResourceTypeTopic, "t", "retention.ms", "5", "retention.ms=5 DYNAMIC_TOPIC_CONFIG"},
+		{kmsg.ConfigResourceTypeClientMetrics, "sub", "interval.ms", "1000", "interval.ms=1000 CLIENT_METRICS_CONFIG"},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", "consumer.session.timeout.ms", "45000", "consumer.session.timeout.ms=45000 GROUP_CONFIG"},
+	}
+	for _, want := range resources {
+		res := kmsg.NewIncrementalAlterConfigsRequestResource()
+		res.ResourceType, res.ResourceName = want.kind, want.name
+		kv := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		kv.Name, kv.Value = want.key, kmsg.StringPtr(want.value)
+		res.Configs = append(res.Configs, kv)
+		set.Resources = append(set.Resources, res)
+	}
+	for _, r := range cl.request(set).(*kmsg.IncrementalAlterConfigsResponse).Resources {
+		if r.ErrorCode != 0 {
+			t.Fatalf("%+v", r)
+		}
 	}
 
 	get := kmsg.NewPtrDescribeConfigsRequest()
 	get.Version = 4
-	for _, name := range []string{"t", "absent"} {
+	for _, want := range resources {
 		g := kmsg.NewDescribeConfigsRequestResource()
-		g.ResourceType, g.ResourceName = kmsg.ConfigResourceTypeTopic, name
+		g.ResourceType, g.ResourceName = want.kind, want.name
 		get.Resources = append(get.Resources, g)
 	}
-	r := cl.request(get).(*kmsg.DescribeConfigsResponse)
-	if len(r.Resources[0].Configs) != 1 || *r.Resources[0].Configs[0].Value != "5" || kafka.ErrorCode(r.Resources[1].ErrorCode) != kafka.UnknownTopicOrPartition {
-		t.Errorf("DescribeConfigs: %+v", r)
+	absent := kmsg.NewDescribeConfigsRequestResource()
+	absent.ResourceType, absent.ResourceName = kmsg.ConfigResourceTypeTopic, "absent"
+	get.Resources = append(get.Resources, absent)
+	described := cl.request(get).(*kmsg.DescribeConfigsResponse).Resources
+	for i, want := range resources {
+		got := ""
+		for _, c := range described[i].Configs {
+			got += fmt.Sprintf("%s=%s %s", c.Name, *c.Value, c.Source)
+		}
+		if got != want.want {
+			t.Errorf("DescribeConfigs of %s: %q, want %q", want.name, got, want.want)
+		}
+	}
+	if code := kafka.ErrorCode(described[len(resources)].ErrorCode); code != kafka.UnknownTopicOrPartition {
+		t.Errorf("DescribeConfigs of a topic that is not there: %s", code)
 	}
 
 	dc := kmsg.NewPtrDescribeClusterRequest()

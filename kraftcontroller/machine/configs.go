@@ -69,10 +69,35 @@ func (m *Machine) judgeConfig(res metadata.ConfigResource, name, value string) e
 	if res.Type == metadata.BrokerConfig && name == cordonedConfig && !m.version().HasCordonedDirectories() {
 		return admin.Faultf(kafka.InvalidConfig, "The %s configuration value cannot be set because it requires metadata.version >= %s", cordonedConfig, metadata.V4_3_IV0)
 	}
-	if res.Type == metadata.TopicConfig {
+	switch res.Type {
+	case metadata.TopicConfig:
 		if err := metadata.ValidateTopicConfig(name, value); err != nil {
 			return admin.Faultf(kafka.InvalidConfig, "%v", err)
 		}
+	case metadata.ClientMetricsConfig:
+		return judgeClientMetrics(name, value)
+	}
+	return nil
+}
+
+// The shortest and longest push interval of a client metrics subscription, in
+// milliseconds (KIP-714).
+const (
+	minPushInterval = 100
+	maxPushInterval = 3_600_000
+)
+
+// judgeClientMetrics checks a setting of a client metrics subscription (KIP-714).
+// Patterns of match are the brokers' to read.
+func judgeClientMetrics(name, value string) error {
+	switch name {
+	case "metrics", "match":
+	case "interval.ms":
+		if ms, err := strconv.Atoi(value); err != nil || ms < minPushInterval || ms > maxPushInterval {
+			return admin.Faultf(kafka.InvalidRequest, "Invalid value %.32q for interval.ms, expected %d to %d", value, minPushInterval, maxPushInterval)
+		}
+	default:
+		return admin.Faultf(kafka.InvalidRequest, "Unknown client metrics configuration: %.249s", name)
 	}
 	return nil
 }
@@ -116,7 +141,14 @@ func (m *Machine) judgeResource(res metadata.ConfigResource) error {
 		if _, ok := m.image().Broker(kafka.BrokerID(id)); !ok {
 			return admin.Faultf(kafka.BrokerIDNotRegistered, "No broker with id %d found.", id)
 		}
-	case metadata.ClientMetricsConfig, metadata.GroupConfig:
+	case metadata.ClientMetricsConfig:
+		if res.Name == "" {
+			return admin.Faultf(kafka.InvalidRequest, "Subscription name can't be empty")
+		}
+	case metadata.GroupConfig:
+		if res.Name == "" {
+			return admin.Faultf(kafka.InvalidRequest, "Default group resources are not allowed.")
+		}
 	default:
 		return admin.Faultf(kafka.InvalidRequest, "Unexpected resource type %d.", res.Type)
 	}
