@@ -57,6 +57,9 @@ type Broker struct {
 	changed  notifier // fires when image changes
 	began    time.Time
 
+	registered     chan struct{} // closed by the first registration
+	registeredOnce sync.Once
+
 	alter     *channel // AlterPartition
 	acked     acked    // what of its answers was traced
 	producers producerIDs
@@ -80,7 +83,7 @@ func New(cfg Config, plane Plane) (*Broker, error) {
 	}
 	b := &Broker{
 		cfg: cfg, plane: plane, log: cfg.Logger.With("broker", int32(cfg.ID)),
-		began: cfg.Now(), done: make(chan struct{}),
+		began: cfg.Now(), registered: make(chan struct{}), done: make(chan struct{}),
 	}
 	b.image.Store(metadata.Empty())
 	b.replicas = replica.NewManager(replica.Config{
@@ -98,7 +101,7 @@ func New(cfg Config, plane Plane) (*Broker, error) {
 
 // Run registers the broker and serves until ctx ends, Shutdown is called, or
 // the broker cannot go on; the error is nil in the first two cases. It may be
-// called once, when the listener accepts already.
+// called once, when the listener is bound already.
 func (b *Broker) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -182,6 +185,13 @@ func (b *Broker) Changed() <-chan struct{} { return b.changed.next() }
 
 // Epoch is the epoch of the broker's registration, kafka.NoBrokerEpoch before.
 func (b *Broker) Epoch() kafka.BrokerEpoch { return b.plane.epoch() }
+
+// Registered gives a channel that is closed once the broker is registered. No
+// request is to be served before, as Kafka has it: where it was killed and is back
+// before that was noticed, metadata still shows its last incarnation leading.
+func (b *Broker) Registered() <-chan struct{} { return b.registered }
+
+func (b *Broker) nowRegistered() { b.registeredOnce.Do(func() { close(b.registered) }) }
 
 // Replicas gives totals of what the broker leads and holds.
 func (b *Broker) Replicas() replica.Counts { return b.replicas.Counts() }

@@ -27,6 +27,8 @@ const (
 //	starting     -> running    a heartbeat says caught up and not fenced
 //	running      -> starting   a heartbeat says fenced
 //	any          -> unregistered  STALE_BROKER_EPOCH: the controller knows another registration
+//	any          -> unregistered  the metadata.version passes 3.7-IV2, whose registrations name
+//	                              log directories; the broker stays unfenced meanwhile
 //	any          -> left       a heartbeat says that the broker may shut down
 type life struct {
 	registered bool
@@ -54,6 +56,8 @@ func (p *kraftPlane) live(ctx context.Context) error {
 		case <-leaving: // a wish to leave is sent at once
 			leaving = nil
 		case <-p.dirFailed: // and so is what was lost
+		case <-p.refresh:
+			l.registered = false
 		case <-ctx.Done():
 			t.Stop()
 			return nil
@@ -80,7 +84,7 @@ func (p *kraftPlane) step(ctx context.Context, l *life) (wait time.Duration, lef
 	} else {
 		err = p.register(ctx)
 		if err == nil {
-			l.registered, l.running, l.failures, l.deadline = true, false, 0, time.Time{}
+			l.registered, l.failures, l.deadline = true, 0, time.Time{}
 			return 0, false, nil
 		}
 	}
@@ -159,10 +163,33 @@ func (p *kraftPlane) register(ctx context.Context) error {
 	if err := kafka.ErrorCode(resp.ErrorCode).Err(); err != nil {
 		return fmt.Errorf("BrokerRegistration: %w", err)
 	}
-	p.regEpoch.Store(resp.BrokerEpoch)
+	was := p.regEpoch.Swap(resp.BrokerEpoch)
+	p.b.nowRegistered()
 	p.b.log.Info("registered", "epoch", resp.BrokerEpoch)
+	if was == resp.BrokerEpoch {
+		return nil // the same registration, which says more
+	}
 	p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerRegistered, Broker: int32(p.b.cfg.ID), Offset: resp.BrokerEpoch})
 	return nil
+}
+
+// refreshRegistration has the broker register again, as the same incarnation, where
+// a new image has its registration without log directories and they count by now:
+// it was made at a metadata.version below 3.7-IV2 (KIP-858).
+func (p *kraftPlane) refreshRegistration(old, now *metadata.Image) {
+	if !p.lacksDirectories(now) || p.lacksDirectories(old) {
+		return
+	}
+	select {
+	case p.refresh <- struct{}{}:
+	default:
+	}
+}
+
+func (p *kraftPlane) lacksDirectories(img *metadata.Image) bool {
+	version := metadata.MetadataVersion(img.FeatureLevel(metadata.MetadataVersionFeature))
+	reg, ok := img.Broker(p.b.cfg.ID)
+	return ok && reg.Incarnation == p.incarnation && len(reg.LogDirs) == 0 && version.HasDirectories()
 }
 
 // logDirs are the ids of the log directories that work.
@@ -215,7 +242,7 @@ func (p *kraftPlane) heartbeat(ctx context.Context, l *life) (wait time.Duration
 	case kafka.None:
 	case kafka.StaleBrokerEpoch:
 		p.b.log.Warn("the controller knows another registration, registering again")
-		l.registered = false
+		l.registered, l.running = false, false
 		p.word.Store(nil)
 		return lifecycleBackoff, false, nil
 	default:

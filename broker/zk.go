@@ -62,7 +62,6 @@ type zkPlane struct {
 	b            *Broker
 	session      atomic.Pointer[zk.Session]
 	regEpoch     atomic.Int64
-	registered   chan struct{} // closed when the broker is registered for the first time
 	cluster      atomic.Pointer[string]
 	topicConfigs configCache
 	news         chan struct{} // capacity 1: a notification may have come; of the session
@@ -93,7 +92,7 @@ func ZooKeeper(cfg ZooKeeperConfig) Plane {
 	if cfg.ShutdownBackoff == 0 {
 		cfg.ShutdownBackoff = 5 * time.Second
 	}
-	p := &zkPlane{cfg: cfg, isr: newISRNotes(), registered: make(chan struct{})}
+	p := &zkPlane{cfg: cfg, isr: newISRNotes()}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))
 	p.featureEpoch.Store(-1)
 	p.active.Store(int32(kafka.NoLeader))
@@ -280,9 +279,8 @@ func (p *zkPlane) claim(ctx context.Context, s *zk.Session) error {
 		if err != nil {
 			return err
 		}
-		if p.regEpoch.Swap(int64(epoch)) == int64(kafka.NoBrokerEpoch) {
-			close(p.registered)
-		}
+		p.regEpoch.Store(int64(epoch))
+		p.b.nowRegistered()
 		waited := p.b.cfg.Now().Sub(began)
 		p.b.log.Info("registered", "epoch", int64(epoch), "session", fmt.Sprintf("0x%x", uint64(s.ID())), "waited", waited)
 		p.b.cfg.Trace.Emit(trace.Event{Kind: trace.BrokerRegistered, Broker: int32(reg.ID), N: int64(waited), Detail: "zk; n is the wait for the znode in ns"})
@@ -365,7 +363,7 @@ func (p *zkPlane) apis() []wire.API {
 // controller sends the request again.
 func (p *zkPlane) awaitRegistration(ctx context.Context) error {
 	select {
-	case <-p.registered:
+	case <-p.b.registered:
 		return nil
 	default:
 	}
@@ -373,7 +371,7 @@ func (p *zkPlane) awaitRegistration(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.b.cfg.RequestTimeout)
 	defer cancel()
 	select {
-	case <-p.registered:
+	case <-p.b.registered:
 		return nil
 	case <-p.b.done:
 		return errors.New("the broker has stopped before it was registered")

@@ -29,7 +29,7 @@ const closeTimeout = 5 * time.Second
 // brokersPart is the brokers of a process, and the candidates among them.
 type brokersPart struct {
 	brokers    []*broker.Broker
-	servers    []*server
+	servers    []brokerServer
 	candidates []*zkcontroller.Controller
 }
 
@@ -37,6 +37,12 @@ type brokersPart struct {
 type server struct {
 	*wire.Server
 	ln net.Listener
+}
+
+// brokerServer is one of the listeners of a broker.
+type brokerServer struct {
+	*server
+	of *broker.Broker
 }
 
 func newServer(host string, port uint16, cfg wire.ServerConfig) (*server, error) {
@@ -113,7 +119,7 @@ func (p *process) addBroker(out *brokersPart, b nodeconfig.Broker) error {
 		if err != nil {
 			return err
 		}
-		out.servers = append(out.servers, s)
+		out.servers = append(out.servers, brokerServer{s, made})
 	}
 	out.brokers = append(out.brokers, made)
 	return nil
@@ -207,7 +213,13 @@ func (p *process) newCandidate(id kafka.BrokerID) (*zkcontroller.Controller, err
 func (b *brokersPart) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range b.servers {
-		g.Go(func() error { return s.Serve(s.ln) })
+		g.Go(func() error {
+			select {
+			case <-s.of.Registered(): // connections wait to be accepted until then
+			case <-ctx.Done():
+			}
+			return s.Serve(s.ln)
+		})
 	}
 	for _, one := range b.brokers {
 		g.Go(func() error { return one.Run(ctx) })
