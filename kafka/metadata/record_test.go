@@ -211,14 +211,15 @@ func ascending(from byte, n int) []byte {
 }
 
 func TestRecordsAreKafkas(t *testing.T) {
-	seen := map[int16]bool{}
+	type format struct{ key, version int16 }
+	seen := map[format]bool{}
 	for _, g := range readGolden(t) {
 		t.Run(fmt.Sprintf("%s/%d", g.name, g.version), func(t *testing.T) {
 			want := goldenValue(g.name, g.version)
 			if want == nil {
 				t.Fatal("no such record in goldenValue")
 			}
-			seen[want.Key()] = true
+			seen[format{want.Key(), g.version}] = true
 			got, version, err := ReadRecord(g.bytes)
 			if err != nil || version != g.version {
 				t.Fatalf("read: version %d, %v", version, err)
@@ -233,8 +234,14 @@ func TestRecordsAreKafkas(t *testing.T) {
 		})
 	}
 	for key := range int16(64) {
-		if newRecord(key) != nil && !seen[key] {
-			t.Errorf("no golden bytes of key %d", key)
+		r := newRecord(key)
+		if r == nil {
+			continue
+		}
+		for version := range r.maxVersion() + 1 {
+			if !seen[format{key, version}] {
+				t.Errorf("no golden bytes of %T version %d", r, version)
+			}
 		}
 	}
 }
