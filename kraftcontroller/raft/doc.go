@@ -132,11 +132,11 @@
 //	shutdown done             machine/shutdown
 //	FATAL                     machine/diverging machine/snapshot
 //	INCONSISTENT_CLUSTER_ID   machine/addvoter machine/removevoter machine/updatevoter
-//	FENCED_LEADER_EPOCH       machine/vote machine/updatevoter
+//	FENCED_LEADER_EPOCH       machine/vote machine/updatevoter machine/leader
 //	UNKNOWN_LEADER_EPOCH      machine/leader machine/updatevoter
 //	NOT_LEADER_OR_FOLLOWER    machine/leader machine/addvoter machine/shutdown
-//	INVALID_REQUEST           machine/addvoter machine/updatevoter
-//	INVALID_VOTER_KEY         machine/vote
+//	INVALID_REQUEST           machine/addvoter machine/updatevoter machine/snapshot
+//	INVALID_VOTER_KEY         machine/vote machine/follower
 //	SNAPSHOT_NOT_FOUND        machine/snapshot
 //	POSITION_OUT_OF_RANGE     machine/snapshot
 //	REQUEST_TIMED_OUT         machine/addvoter machine/removevoter machine/updatevoter

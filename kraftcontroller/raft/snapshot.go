@@ -104,8 +104,9 @@ func (m *Machine) handleLogStartMoved(to kafka.Offset) {
 
 // handleFetchSnapshot answers FetchSnapshot as the leader:
 // INCONSISTENT_CLUSTER_ID, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-// NOT_LEADER_OR_FOLLOWER, SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE; whether
-// an older snapshot is still there and how long it is, the driver finds out.
+// NOT_LEADER_OR_FOLLOWER, SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE,
+// INVALID_REQUEST; whether an older snapshot is still there and how long it is,
+// the driver finds out.
 func (m *Machine) handleFetchSnapshot(r FetchSnapshotRequest) FetchSnapshotResponse {
 	if !m.sameCluster(r.ClusterID) {
 		return FetchSnapshotResponse{Error: kafka.InconsistentClusterID, LeaderID: None}

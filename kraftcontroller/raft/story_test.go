@@ -205,7 +205,7 @@ func (s *story) request() Message {
 	case "fetch-snapshot":
 		return FetchSnapshotRequest{
 			ClusterID: s.cluster(), Replica: ReplicaKey{ID: kafka.BrokerID(s.int("replica", -1))}, CurrentLeaderEpoch: epoch,
-			Snapshot: s.id("snapshot"), Position: int64(s.int("position", 0)), MaxBytes: 1000,
+			Snapshot: s.id("snapshot"), Position: int64(s.int("position", 0)), MaxBytes: int32(s.int("max", 1000)),
 		}
 	case "describe":
 		return DescribeQuorumRequest{}
