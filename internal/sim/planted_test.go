@@ -302,18 +302,6 @@ var plantedBugs = []plant.Bug{
 		Args:       []string{withMetadata},
 	},
 	{
-		Name:       "partition-epoch-of-before-is-obeyed",
-		Edits:      []plant.Edit{{"machine/alterpartition.go", "\tcase want.PartitionEpoch < int32(p.PartitionEpoch):\n\t\treturn kafka.InvalidUpdateVersion\n", ""}},
-		Invariants: []string{"C5"},
-		Args:       []string{withMetadata},
-	},
-	{
-		Name:       "heartbeat-of-a-former-registration-is-obeyed",
-		Edits:      []plant.Edit{{"machine/heartbeat.go", "\tif !ok || int64(b.Epoch) != req.BrokerEpoch {\n\t\tresp.ErrorCode, resp.IsFenced", "\tif !ok {\n\t\tresp.ErrorCode, resp.IsFenced"}},
-		Invariants: []string{"C12"},
-		Args:       []string{withMetadata},
-	},
-	{
 		Name:       "broker-epoch-of-the-committed-offset",
 		Edits:      []plant.Edit{{"machine/registration.go", "kafka.BrokerEpoch(m.log.head().last + 1 +", "kafka.BrokerEpoch(m.log.committed.last + 1 +"}},
 		Invariants: []string{"K13"},

@@ -45,18 +45,26 @@ func Sources(root string, edits []Edit) (map[string][]byte, error) {
 	return out, nil
 }
 
-// Check keeps bugs up with the source below root.
+// Check keeps bugs up with the source below root, and each another's: in its name
+// and in the source that it makes.
 func Check(t *testing.T, root string, bugs []Bug) {
 	t.Helper()
-	seen := map[string]bool{}
+	named, made := map[string]bool{}, map[string]string{}
 	for _, b := range bugs {
-		if seen[b.Name] {
+		if named[b.Name] {
 			t.Errorf("two planted bugs are named %s", b.Name)
 		}
-		seen[b.Name] = true
-		if _, err := Sources(root, b.Edits); err != nil {
+		named[b.Name] = true
+		sources, err := Sources(root, b.Edits)
+		if err != nil {
 			t.Errorf("planted bug %s: %v", b.Name, err)
+			continue
 		}
+		source := fmt.Sprintf("%q", sources) // maps print in the order of their keys
+		if twin := made[source]; twin != "" {
+			t.Errorf("planted bugs %s and %s are the same", twin, b.Name)
+		}
+		made[source] = b.Name
 	}
 }
 
