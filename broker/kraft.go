@@ -66,6 +66,7 @@ type kraftPlane struct {
 	assigning *channel // AssignReplicasToDirs
 	assign    assignments
 	dirFailed chan struct{} // capacity 1: a heartbeat is due that tells of it
+	refresh   chan struct{} // capacity 1: the registration must be made again
 	forward   chan *channel
 
 	leaveOnce sync.Once
@@ -90,7 +91,7 @@ func KRaft(cfg KRaftConfig) Plane {
 	}
 	p := &kraftPlane{
 		cfg: cfg, incarnation: randomUUID(), forward: make(chan *channel, forwarders),
-		leaving: make(chan struct{}), granted: make(chan struct{}), dirFailed: make(chan struct{}, 1),
+		leaving: make(chan struct{}), granted: make(chan struct{}), dirFailed: make(chan struct{}, 1), refresh: make(chan struct{}, 1),
 		assign: assignments{queued: map[replicaRef]kafka.UUID{}, wake: make(chan struct{}, 1)},
 	}
 	p.regEpoch.Store(int64(kafka.NoBrokerEpoch))

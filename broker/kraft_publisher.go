@@ -59,6 +59,7 @@ func (u *publisher) show(pub loader.Publication) {
 	if now, ok := pub.Image.Broker(b.cfg.ID); known && ok && was.Epoch == now.Epoch && !was.Fenced && now.Fenced {
 		u.p.heardFenced()
 	}
+	u.p.refreshRegistration(old, pub.Image)
 	if pub.Delta != nil {
 		u.apply(pub.Delta, pub.Image)
 	} else {
