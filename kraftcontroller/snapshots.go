@@ -65,7 +65,7 @@ func (c *Controller) maybeSnapshot(ctx context.Context, b *metalog.Batch) {
 			c.counters.snapshotAt.Store(int64(c.now()))
 			c.log.Info("wrote a snapshot", "endOffset", id.EndOffset, "bytes", size, "took", c.now()-start)
 		case errors.Is(err, raftclient.ErrClosed) || ctx.Err() != nil:
-		default: // the log is whole without it, and another will be tried
+		default: // the log is whole without it, and another is tried; if not, the client stops
 			c.log.Error("cannot write a snapshot", "endOffset", id.EndOffset, "err", err)
 		}
 	}()
@@ -82,7 +82,7 @@ func (c *Controller) writeSnapshot(ctx context.Context, id metalog.SnapshotID, t
 	for r := range image.Records() {
 		if n++; n%64 == 0 {
 			if ctx.Err() != nil {
-				return 0, errors.Join(ctx.Err(), w.Close())
+				return 0, errors.Join(ctx.Err(), c.client.AbandonSnapshot(w))
 			}
 			runtime.Gosched() // changes go on meanwhile, and each passes many goroutines
 		}
@@ -95,11 +95,11 @@ func (c *Controller) writeSnapshot(ctx context.Context, id metalog.SnapshotID, t
 			err = w.Append(chunk[start:len(chunk):len(chunk)])
 		}
 		if err != nil {
-			return 0, errors.Join(fmt.Errorf("record %d, %T: %w", n, r, err), w.Close())
+			return 0, errors.Join(fmt.Errorf("record %d, %T: %w", n, r, err), c.client.AbandonSnapshot(w))
 		}
 	}
 	if err := c.client.FinishSnapshot(ctx, w); err != nil {
-		return 0, errors.Join(err, w.Close())
+		return 0, err
 	}
 	return w.Size(), nil
 }

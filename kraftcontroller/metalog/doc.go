@@ -17,7 +17,8 @@
 // It owns bytes and files. It must not know what a record means, who leads,
 // or what is committed: raftclient decides what is appended, truncated and
 // synced. It never decides by itself that an fsync may be left out, and no
-// failure of one is ever swallowed: an error of Flush is final for the Log.
+// failure of one is ever swallowed: an error of Flush is final for the Log, and so
+// is that of a snapshot's fsync.
 //
 // One goroutine writes (Append, Flush, the truncations, snapshots); reads may
 // come from any goroutine. Every file operation goes through FS, so that tests

@@ -58,7 +58,7 @@ type Log struct {
 	synced    kafka.Offset
 	dirDirty  bool
 	closed    bool
-	failed    error // the first failed write or fsync: final
+	failed    error // the first failed write or fsync, a snapshot's too: final
 }
 
 // Open opens or creates the log, checks every batch, cuts a torn tail off and
@@ -263,6 +263,15 @@ func (l *Log) StartEpoch() kafka.LeaderEpoch {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.before
+}
+
+// Failed is the first failure of the log or of a snapshot being written, after
+// which the log takes nothing any more: the node must stop. nil where there is
+// none; a log that was closed has failed too.
+func (l *Log) Failed() error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.failed
 }
 
 // Epochs gives a copy of where each epoch of the records held begins,

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"kbench/kafka"
 )
 
@@ -109,10 +111,12 @@ type snapshotFile struct {
 	log  *Log
 	id   SnapshotID
 	path string
-	file File
+	file File // nil once closed
 	size int64
 	// unsynced is how much was written since the last fsync.
 	unsynced int64
+	failed   error // the first failure; nothing is written or frozen after it
+	done     bool  // frozen or abandoned: the temporary file is gone
 }
 
 // snapshotSyncEvery is how much of a snapshot may wait for the disk: an fsync of
@@ -123,27 +127,49 @@ const snapshotSyncEvery = 1 << 20
 func (l *Log) createSnapshotFile(id SnapshotID) (*snapshotFile, error) {
 	path := filepath.Join(l.cfg.Dir, id.String()+partialSuffix)
 	f, err := l.cfg.FS.Open(path)
-	if err == nil {
-		err = f.Truncate(0)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("begin snapshot %v: %w", id, err)
 	}
-	return &snapshotFile{log: l, id: id, path: path, file: f}, nil
+	s := &snapshotFile{log: l, id: id, path: path, file: f}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(s.fail("begin", err), s.abandon())
+	}
+	return s, nil
 }
 
+// fail takes a failed write or fsync. It is final for the log as one of its own
+// is: what the disk dropped may be the log's as well, and the next fsync would not
+// say so. Only a full disk is the snapshot's alone, where a write says it: nothing
+// that was written before is in doubt then.
+func (s *snapshotFile) fail(doing string, err error) error {
+	err = fmt.Errorf("%s snapshot %v: %w", doing, s.id, err)
+	s.failed = err
+	if doing != syncing && (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) {
+		return err
+	}
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.fail(err)
+}
+
+// syncing is what fail is told of an fsync, of the file or the directory.
+const syncing = "sync"
+
 func (s *snapshotFile) write(b []byte) error {
+	if s.failed != nil {
+		return s.failed
+	}
 	for len(b) > 0 {
 		part := b[:min(len(b), snapshotSyncEvery)]
 		if _, err := s.file.WriteAt(part, s.size); err != nil {
-			return fmt.Errorf("write snapshot %v: %w", s.id, err)
+			return s.fail("write", err)
 		}
 		s.size += int64(len(part))
 		s.unsynced += int64(len(part))
 		b = b[len(part):]
 		if s.unsynced >= snapshotSyncEvery {
 			if err := s.log.syncFile(s.file); err != nil {
-				return fmt.Errorf("sync snapshot %v: %w", s.id, err)
+				return s.fail(syncing, err)
 			}
 			s.unsynced = 0
 		}
@@ -153,17 +179,23 @@ func (s *snapshotFile) write(b []byte) error {
 
 // freeze makes the snapshot durable under its name and known to the log.
 func (s *snapshotFile) freeze() error {
-	err := s.log.syncFile(s.file)
-	err = errors.Join(err, s.file.Close())
+	if s.failed != nil {
+		return s.failed
+	}
+	if err := s.log.syncFile(s.file); err != nil {
+		return s.fail(syncing, err)
+	}
+	err := s.file.Close()
 	s.file = nil
 	if err == nil {
 		err = s.log.cfg.FS.Rename(s.path, s.log.snapshotPath(s.id))
 	}
-	if err == nil {
-		err = s.log.syncDir()
-	}
 	if err != nil {
 		return fmt.Errorf("freeze snapshot %v: %w", s.id, err)
+	}
+	s.done = true
+	if err := s.log.syncDir(); err != nil {
+		return s.fail(syncing, err)
 	}
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -176,12 +208,16 @@ func (s *snapshotFile) freeze() error {
 
 // abandon removes the temporary file; after freeze it does nothing.
 func (s *snapshotFile) abandon() error {
-	if s.file == nil {
-		return nil
+	var err error
+	if s.file != nil {
+		err = s.file.Close()
+		s.file = nil
 	}
-	err := errors.Join(s.file.Close(), s.log.cfg.FS.Remove(s.path))
-	s.file = nil
-	return err
+	if s.done {
+		return err
+	}
+	s.done = true
+	return errors.Join(err, s.log.cfg.FS.Remove(s.path))
 }
 
 // SnapshotReceiver takes a snapshot that comes in chunks from another node.

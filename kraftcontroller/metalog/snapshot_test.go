@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"kbench/kafka"
 )
 
@@ -197,6 +199,123 @@ func TestBadSnapshotIsNotTaken(t *testing.T) {
 			t.Fatal("it is listed")
 		}
 	}
+}
+
+// TestSnapshotSyncErrorIsFinal: a failed fsync of a snapshot, of its bytes or of
+// its name, ends the log as one of its own does, and the snapshot is not believed
+// when it is tried again.
+func TestSnapshotSyncErrorIsFinal(t *testing.T) {
+	id := SnapshotID{EndOffset: 2, Epoch: 1}
+	source := mustOpen(t, Config{FS: &MemFS{}, Dir: testDir})
+	add(t, source, 1, 2)
+	big := make([]byte, snapshotSyncEvery) // is synced while it is written
+	takeSnapshot(t, source, id, big)
+	for what, take := range map[string]func(*Log) error{
+		"own": func(l *Log) error {
+			w, err := l.NewSnapshot(id, 1, Quorum{})
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			return errors.Join(w.Append([]byte("small")), w.Freeze())
+		},
+		"own, large": func(l *Log) error {
+			w, err := l.NewSnapshot(id, 1, Quorum{})
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			return errors.Join(w.Append(big), w.Freeze())
+		},
+		"received": func(l *Log) error {
+			r, err := source.OpenSnapshot(id)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			raw := make([]byte, r.Size())
+			if _, err := r.ReadAt(raw, 0); err != nil {
+				return err
+			}
+			rec, err := l.ReceiveSnapshot(id)
+			if err != nil {
+				return err
+			}
+			defer rec.Close()
+			return errors.Join(rec.Append(raw), rec.Freeze())
+		},
+	} {
+		for _, op := range []Op{OpSync, OpSyncDir} {
+			t.Run(what+"/"+string(op), func(t *testing.T) {
+				bad := false
+				fs := &MemFS{Fault: func(o Op, _ string) error {
+					if bad && o == op {
+						bad = false // once: a second fsync must not be asked, it would succeed
+						return unix.EIO
+					}
+					return nil
+				}}
+				l := mustOpen(t, Config{FS: fs, Dir: testDir})
+				add(t, l, 1, 2)
+				if err := l.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				bad = true
+				if err := take(l); !errors.Is(err, unix.EIO) {
+					t.Fatalf("the snapshot gives %v", err)
+				}
+				if err := l.Failed(); !errors.Is(err, unix.EIO) {
+					t.Errorf("the log has failed with %v", err)
+				}
+				if err := l.Append(batch(t, 2, 1, 1)); !errors.Is(err, unix.EIO) {
+					t.Errorf("an append after it: %v", err)
+				}
+				if err := l.Flush(); !errors.Is(err, unix.EIO) {
+					t.Errorf("a flush after it: %v", err)
+				}
+				if latest, ok := l.LatestSnapshot(); ok {
+					t.Errorf("%v is believed", latest)
+				}
+			})
+		}
+	}
+}
+
+// TestFullDiskOfASnapshot: the log goes on without a snapshot that had no room,
+// and the next one has the room that it took.
+func TestFullDiskOfASnapshot(t *testing.T) {
+	fs := &MemFS{}
+	l := mustOpen(t, Config{FS: fs, Dir: testDir})
+	add(t, l, 1, 2)
+	if err := l.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	id := SnapshotID{EndOffset: 2, Epoch: 1}
+	fs.LimitBytes = 10_000
+	w, err := l.NewSnapshot(id, 1, Quorum{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Append(make([]byte, 20_000)), w.Freeze()); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("the snapshot gives %v", err)
+	}
+	if err := w.Freeze(); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("it is frozen in part: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.ReadDir(testDir)
+	for _, name := range names {
+		if err != nil || isLeftover(name) {
+			t.Errorf("%s is left, %v", name, err)
+		}
+	}
+	add(t, l, 1, 1)
+	if err := errors.Join(l.Failed(), l.Flush()); err != nil {
+		t.Fatalf("the log has failed with it: %v", err)
+	}
+	takeSnapshot(t, l, id, make([]byte, 2_000))
 }
 
 func TestDirectory(t *testing.T) {

@@ -91,6 +91,55 @@ func TestFsyncErrorStopsTheNodeAndAcknowledgesNothing(t *testing.T) {
 	lead.done <- nil
 }
 
+// TestSnapshotFsyncErrorStopsTheNode: whether the fsync of a snapshot fails while
+// it is written or when it is finished, the node is not left running beside a log
+// that takes nothing any more, even if nobody appends.
+func TestSnapshotFsyncErrorStopsTheNode(t *testing.T) {
+	for what, size := range map[string]int{"finished": 10, "written": 9 << 20} {
+		t.Run(what, func(t *testing.T) {
+			var bad atomic.Bool
+			fs := &metalog.MemFS{Fault: func(op metalog.Op, name string) error {
+				if op == metalog.OpSync && strings.Contains(name, ".checkpoint") && bad.Swap(false) {
+					return unix.EIO
+				}
+				return nil
+			}}
+			q := newQuorum(t, 1, func(c *Config) { c.FS, c.Dir = fs, "/disk" })
+			lead, at := q.leader()
+			if err := lead.write(at.Epoch, "good"); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "the listener", func() bool { v, _ := lead.rec.snapshot(); return len(v) == 1 })
+			lead.rec.mu.Lock()
+			id, stamp := lead.rec.last, lead.rec.stamp
+			lead.rec.mu.Unlock()
+			w, err := lead.client.NewSnapshot(id, stamp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad.Store(true)
+			err = w.Append(make([]byte, size/2), make([]byte, size/2))
+			if err == nil {
+				err = lead.client.FinishSnapshot(t.Context(), w)
+			} else {
+				err = errors.Join(err, lead.client.AbandonSnapshot(w))
+			}
+			if !errors.Is(err, unix.EIO) {
+				t.Fatalf("the snapshot gives %v", err)
+			}
+			select {
+			case err = <-lead.done:
+			case <-time.After(patience):
+				t.Fatal("the node runs on after a failed fsync")
+			}
+			if !errors.Is(err, unix.EIO) {
+				t.Errorf("Run gives %v", err)
+			}
+			lead.done <- nil
+		})
+	}
+}
+
 func TestFullDiskStopsTheNode(t *testing.T) {
 	fs := &metalog.MemFS{LimitBytes: 4000}
 	q := newQuorum(t, 1, func(c *Config) { c.FS, c.Dir = fs, "/disk" })

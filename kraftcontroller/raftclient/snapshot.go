@@ -12,7 +12,7 @@ import (
 // NewSnapshot begins a snapshot of the state that the Listener has at
 // id.EndOffset, which must be the end of a committed batch; lastTimestamp is
 // that batch's. The caller writes it on any goroutine and hands it to
-// FinishSnapshot, or closes it.
+// FinishSnapshot or AbandonSnapshot.
 func (c *Client) NewSnapshot(id metalog.SnapshotID, lastTimestamp int64) (*metalog.SnapshotWriter, error) {
 	if hw := c.HighWatermark(); id.EndOffset > hw {
 		return nil, fmt.Errorf("snapshot %v is above the high watermark %d", id, hw)
@@ -27,7 +27,12 @@ func (c *Client) NewSnapshot(id metalog.SnapshotID, lastTimestamp int64) (*metal
 	if err != nil {
 		return nil, err
 	}
-	return c.log.NewSnapshot(id, lastTimestamp, q)
+	w, err := c.log.NewSnapshot(id, lastTimestamp, q)
+	if err != nil {
+		c.stopIfLogFailed()
+		return nil, err
+	}
+	return w, nil
 }
 
 // quorumAt is what the snapshot id must say of the quorum.
@@ -56,10 +61,26 @@ func (c *Client) quorumAt(id metalog.SnapshotID) (metalog.Quorum, error) {
 // FinishSnapshot makes the snapshot durable and the quorum's, and drops what is
 // older where more than RetentionBytes of log are kept, or older than RetentionAge.
 func (c *Client) FinishSnapshot(ctx context.Context, w *metalog.SnapshotWriter) error {
-	if err := errors.Join(w.Freeze(), w.Close()); err != nil {
-		return err
+	if err := w.Freeze(); err != nil {
+		return errors.Join(err, c.AbandonSnapshot(w))
 	}
 	return c.send(ctx, event{do: func() error { return c.snapshotTaken(w.ID()) }})
+}
+
+// AbandonSnapshot gives up a snapshot that was begun, whether or not it could be
+// written. Where that has failed in a way that is final for the log, the node
+// stops: a failed fsync is never passed over.
+func (c *Client) AbandonSnapshot(w *metalog.SnapshotWriter) error {
+	c.stopIfLogFailed()
+	return w.Close()
+}
+
+// stopIfLogFailed stops the client, from another goroutine, where the log takes
+// nothing any more.
+func (c *Client) stopIfLogFailed() {
+	if err := c.log.Failed(); err != nil {
+		c.fail(err)
+	}
 }
 
 // snapshotTaken tells the machine and drops old log, on the goroutine that

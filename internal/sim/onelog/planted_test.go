@@ -24,7 +24,7 @@ var plantedBugs = []plant.Bug{
 	},
 	{
 		Name:       "snapshot-is-not-synced",
-		Edits:      []plant.Edit{{"snapshot.go", "\terr := s.log.syncFile(s.file)\n\terr = errors.Join(err, s.file.Close())\n", "\terr := s.file.Close()\n"}},
+		Edits:      []plant.Edit{{"snapshot.go", "\tif err := s.log.syncFile(s.file); err != nil {\n\t\treturn s.fail(syncing, err)\n\t}\n\terr := s.file.Close()\n", "\terr := s.file.Close()\n"}},
 		Invariants: []string{"SnapshotCovers", "Opens"},
 	},
 	{
