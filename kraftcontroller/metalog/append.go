@@ -223,7 +223,10 @@ func (l *Log) truncate(offset kafka.Offset) error {
 			return err
 		}
 		l.segments = l.segments[:n]
-		l.dirDirty = true
+		// It must not come back after the one before it was cut.
+		if err := l.syncDir(); err != nil {
+			return err
+		}
 	}
 	active := l.segments[len(l.segments)-1]
 	if err := active.truncate(offset); err != nil {

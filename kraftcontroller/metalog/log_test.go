@@ -335,6 +335,44 @@ func TestFsyncErrorIsFinal(t *testing.T) {
 	}
 }
 
+// TestTruncationThatFails: wherever a truncation over two files ends, what is left
+// opens: the second file must not come back behind a first one that was cut.
+func TestTruncationThatFails(t *testing.T) {
+	for at := range 20 {
+		var ops, fails int
+		fs := &MemFS{Fault: func(Op, string) error {
+			if ops++; ops == fails {
+				return unix.EIO
+			}
+			return nil
+		}}
+		cfg := Config{FS: fs, Dir: testDir, SegmentBytes: 3 * int64(len(batch(t, 0, 1, 2)))}
+		l := mustOpen(t, cfg)
+		for range 5 {
+			add(t, l, 1, 2)
+		}
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.segments) != 2 {
+			t.Fatalf("%d files", len(l.segments))
+		}
+		fails = ops + 1 + at
+		err := l.TruncateTo(2)
+		if err == nil && at == 0 || err != nil && at == 19 {
+			t.Fatalf("operation %d of a truncation fails: %v", at, err)
+		}
+		fails = 0
+		fs.Crash(nil)
+		if l, err = Open(cfg); err != nil {
+			t.Fatalf("after operation %d failed: %v", at, err)
+		}
+		if end := l.EndOffset(); end != 2 && end != 10 && end != 6 {
+			t.Errorf("after operation %d failed the log ends at %d", at, end)
+		}
+	}
+}
+
 func TestFullDisk(t *testing.T) {
 	fs := &MemFS{LimitBytes: 1500}
 	cfg := Config{FS: fs, Dir: testDir}

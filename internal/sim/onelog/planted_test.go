@@ -52,6 +52,16 @@ var plantedBugs = []plant.Bug{
 		Edits:      []plant.Edit{{"append.go", "return l.fail(fmt.Errorf(\"flush metadata log: %w\", err))", "return fmt.Errorf(\"flush metadata log: %w\", err)"}},
 		Invariants: []string{"FailureIsFinal"},
 	},
+	{
+		Name:       "failed-fsync-of-a-snapshot-is-forgotten",
+		Edits:      []plant.Edit{{"snapshot.go", "return s.log.fail(err)", "return err"}},
+		Invariants: []string{"FailureIsFinal"},
+	},
+	{
+		Name:       "cut-before-the-next-file-is-gone-for-good",
+		Edits:      []plant.Edit{{"append.go", "\t\tif err := l.syncDir(); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\tactive :=", "\t\tl.dirDirty = true\n\t}\n\tactive :="}},
+		Invariants: []string{"Opens"},
+	},
 }
 
 // TestPlantedBugsApply keeps the planted bugs up with the source. That they are

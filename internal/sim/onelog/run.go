@@ -230,7 +230,7 @@ func (r *run) failed(err error) {
 }
 
 func (r *run) truncate() {
-	if len(r.model) == 0 || r.failOp != "" {
+	if len(r.model) == 0 {
 		return
 	}
 	low := 0 // nothing below a snapshot goes
@@ -242,18 +242,19 @@ func (r *run) truncate() {
 	}
 	i := low + r.rng.IntN(len(r.model)-low)
 	r.result.Coverage.Truncations++
+	// A truncation is durable with all that stays in its file. One that fails may
+	// be, and then nothing above it need be there any more.
+	r.synced = min(r.synced, r.model[i].base)
 	if err := r.log.TruncateTo(r.model[i].base); err != nil {
 		r.failed(err)
 		return
 	}
 	r.model = r.model[:i]
-	// A truncation is durable with all that stays in its file.
-	r.synced = min(r.synced, r.end())
 }
 
 // snapshot asks for one at any offset, in any epoch.
 func (r *run) snapshot() {
-	if r.end() <= r.start || r.failOp != "" {
+	if r.end() <= r.start {
 		return
 	}
 	id := metalog.SnapshotID{EndOffset: r.start + 1 + kafka.Offset(r.rng.Int64N(int64(r.end()-r.start))), Epoch: 1}
@@ -296,7 +297,7 @@ func (r *run) snapshot() {
 
 func (r *run) deleteOld() {
 	n := len(r.snapshots)
-	if n == 0 || r.failOp != "" {
+	if n == 0 {
 		return
 	}
 	start, err := r.log.DeleteSnapshotsBefore(r.snapshots[n-1])
@@ -327,9 +328,6 @@ func (r *run) startsAt(start kafka.Offset) {
 
 // receive takes a snapshot from a leader that is far ahead.
 func (r *run) receive() {
-	if r.failOp != "" {
-		return
-	}
 	id := metalog.SnapshotID{EndOffset: r.end() + 3, Epoch: r.lastEpoch() + 1}
 	raw, err := snapshotOf(id)
 	if err != nil {
@@ -341,16 +339,18 @@ func (r *run) receive() {
 		half := len(raw) / 2
 		err = errors.Join(rec.Append(raw[:half]), rec.Append(raw[half:]), rec.Freeze(), rec.Close())
 	}
-	if err == nil {
-		err = r.log.TruncateFullyTo(id)
-	}
 	if err != nil {
 		r.failed(err)
 		return
 	}
+	// From here on a restart goes on from the snapshot, whether or not the log gets
+	// as far as to be emptied.
 	r.result.Coverage.Received++
 	r.snapshots = append(r.snapshots, id)
 	r.model, r.dropped, r.start, r.synced = nil, nil, id.EndOffset, id.EndOffset
+	if err := r.log.TruncateFullyTo(id); err != nil {
+		r.failed(err)
+	}
 }
 
 // snapshotOf gives the bytes of a snapshot of another node.
