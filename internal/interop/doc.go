@@ -40,8 +40,12 @@
 //
 // After each story the logs of all nodes are read: a line that tells of an
 // error, of a version that is not supported or of a connection that was closed
-// fails the story that it fell into. While a fault of the story's own lasts (see
-// faults) connections may be lost, and little else: an unsupported version, an
-// exception that nobody caught or a fault that a node took for a defect fails the
-// story even then. What is forgiven stands in excuses_test.go with its reason.
+// fails the story that it fell into, unless it is excused. Few lines are at any
+// time. While a window is open (see faults) connections may be lost, and little
+// else. Windows are for the faults that a story makes, and for what is none but
+// looks alike in a log: a quorum that starts, a node that joins or leaves, a
+// replica that is new. An unsupported version, an exception that nobody caught or a
+// fault that a node took for a defect fails the story even then. What is forgiven
+// stands in excuses_test.go with its reason, and closed connections of replica
+// fetchers in logs_test.go.
 package interop
