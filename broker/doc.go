@@ -12,8 +12,9 @@
 // It owns the handlers, the metadata cache (an immutable image behind an
 // atomic pointer), the follower fetchers (one goroutine for each leader
 // broker), the AlterPartition sender (one request in flight) and the life
-// cycle of the registration. It must not know how a controller decides, nor
-// harness, workloads or results. cmd/kbench assembles it: a wire.Server over
+// cycle of the registration. In KRaft mode it takes snapshots of its metadata log
+// as Kafka's brokers do (kraftcontroller/snapshots). It must not know how a
+// controller decides, nor harness, workloads or results. cmd/kbench assembles it: a wire.Server over
 // APIs, then Run.
 //
 // What it leaves out, beside payload: consumer groups and transactions

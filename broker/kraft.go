@@ -15,6 +15,7 @@ import (
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raftclient"
+	"kbench/kraftcontroller/snapshots"
 )
 
 // forwarders bounds the admin requests that one broker has at the controller
@@ -39,7 +40,12 @@ type KRaftConfig struct {
 	// MetadataInMemory keeps the metadata log in memory, and no more of it than
 	// was not applied yet; otherwise it is in Config.DataDir where that is set.
 	MetadataInMemory bool
-	Seed             uint64 // of the raft client's timeouts; 0 draws one
+	// A metadata log on a disk gets snapshots as a controller's does, and is then
+	// cut. 0 means Kafka's in each.
+	SnapshotBytes  int64  // metadata.log.max.record.bytes.between.snapshots, 20 MiB
+	SegmentBytes   int64  // metadata.log.segment.bytes
+	RetentionBytes int64  // metadata.max.retention.bytes, 100 MiB
+	Seed           uint64 // of the raft client's timeouts; 0 draws one
 
 	// Dial opens connections to voters; nil dials TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -54,6 +60,7 @@ type kraftPlane struct {
 	b           *Broker
 	client      *raftclient.Client
 	publisher   *publisher
+	snapshots   *snapshots.Generator // nil where the metadata log is in memory
 	applied     applied
 	incarnation kafka.UUID
 
@@ -125,6 +132,7 @@ func (p *kraftPlane) bind(b *Broker) error {
 	rc := raftclient.Config{
 		NodeID: b.cfg.ID, ClusterID: b.cfg.ClusterID, Voters: p.cfg.Voters, Bootstrap: p.cfg.Bootstrap, Listener: p.publisher,
 		FetchTimeout: p.cfg.FetchTimeout, RequestTimeout: p.cfg.RequestTimeout, DisableHWPush: p.cfg.DisableHWPush,
+		SegmentBytes: p.cfg.SegmentBytes, RetentionBytes: p.cfg.RetentionBytes,
 		Seed: p.cfg.Seed, Logger: b.log, Now: b.cfg.Now, Dial: dial,
 		Identity: p.cfg.Identity,
 	}
@@ -132,8 +140,13 @@ func (p *kraftPlane) bind(b *Broker) error {
 		rc.Dir = filepath.Join(b.cfg.DataDir, "metadata")
 	}
 	var err error
-	p.client, err = raftclient.New(rc)
-	return err
+	if p.client, err = raftclient.New(rc); err != nil {
+		return err
+	}
+	if rc.Dir != "" {
+		p.snapshots = snapshots.New(p.client, snapshots.Config{Bytes: p.cfg.SnapshotBytes, Logger: b.log, Now: b.cfg.Now})
+	}
+	return nil
 }
 
 func (p *kraftPlane) epoch() kafka.BrokerEpoch { return kafka.BrokerEpoch(p.regEpoch.Load()) }
@@ -187,6 +200,9 @@ func (p *kraftPlane) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	if p.b.dirs.several() {
 		wg.Go(func() { p.runAssign(ctx) })
+	}
+	if p.snapshots != nil {
+		wg.Go(func() { p.snapshots.Run(ctx) })
 	}
 	wg.Go(func() {
 		if err := p.client.Run(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 const (
 	appliedBean     = "kafka.server:type=broker-metadata-metrics,name="
 	loaderBean      = "kafka.server:type=MetadataLoader,name="
+	snapshotBean    = "kafka.server:type=SnapshotEmitter,name="
 	assignmentsBean = "kafka.server:type=AssignmentsManager,name="
 )
 
@@ -45,6 +46,10 @@ func (b *Broker) Gauges() map[string]func() int64 {
 			defer p.assign.mu.Unlock()
 			return int64(len(p.assign.queued))
 		},
+	}
+	if p.snapshots != nil {
+		gauges[snapshotBean+"LatestSnapshotGeneratedBytes"] = p.snapshots.LatestBytes
+		gauges[snapshotBean+"LatestSnapshotGeneratedAgeMs"] = p.snapshots.LatestAgeMs
 	}
 	maps.Copy(gauges, p.client.Gauges())
 	return gauges

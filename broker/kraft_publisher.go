@@ -30,13 +30,24 @@ func (u *publisher) HandleCommit(batches []metalog.Batch) error {
 	if n := len(batches); n > 0 {
 		u.stamp = batches[n-1].Timestamp
 	}
-	return u.counted(u.loader.Commit(batches, u.p.client.HighWatermark()))
+	if err := u.counted(u.loader.Commit(batches, u.p.client.HighWatermark())); err != nil {
+		return err
+	}
+	if u.p.snapshots != nil {
+		for i := range batches {
+			u.p.snapshots.Committed(&batches[i], u.p.b.Image())
+		}
+	}
+	return nil
 }
 
 // HandleLoadSnapshot replaces all metadata by a snapshot's.
 func (u *publisher) HandleLoadSnapshot(r *metalog.SnapshotReader) error {
 	u.p.applied.snapshots.Add(1)
 	u.stamp = r.LastContainedLogTimestamp()
+	if u.p.snapshots != nil {
+		u.p.snapshots.Loaded()
+	}
 	return u.counted(u.loader.LoadSnapshot(r.ID(), r.Values, u.p.client.HighWatermark()))
 }
 

@@ -190,7 +190,7 @@ func (cl *cluster) changeBesideSnapshots(b *testing.B, spans *snapshotSpans) {
 		wrote = append(wrote, s.to.Sub(s.from))
 	}
 	b.ReportMetric(percentile(wrote, 50)/1000, "snapshot-s")
-	b.ReportMetric(float64(active.c.counters.snapshotted.Load())/1e6, "snapshot-MB")
+	b.ReportMetric(float64(active.c.snapshots.LatestBytes())/1e6, "snapshot-MB")
 	reportStalls(b, changes, spans.of(active.id))
 }
 

@@ -2,6 +2,8 @@ package kraftcontroller
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"kbench/internal/heldport/heldtest"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
+	"kbench/kraftcontroller/metalog"
 )
 
 // startBroker runs kbench's own broker 1, which no client reaches, and waits until
@@ -70,4 +73,41 @@ func TestBrokerRegistersAgainWithDirectories(t *testing.T) {
 		}
 		return ok && len(reg.LogDirs) == 1 && !metadata.IsReservedDirectory(reg.LogDirs[0])
 	})
+}
+
+// A broker whose metadata log is on a disk takes snapshots of it, the log is cut,
+// and a broker that starts from them has the metadata again.
+func TestBrokerTakesSnapshots(t *testing.T) {
+	cl := newCluster(t, 1, nil)
+	dir := t.TempDir()
+	files := func(suffix string) []string {
+		t.Helper()
+		names, err := filepath.Glob(filepath.Join(dir, "metadata", metalog.PartitionDir, "*"+suffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	cfg := broker.KRaftConfig{SnapshotBytes: 4000, SegmentBytes: 2000, RetentionBytes: 1}
+	b, shutdown := cl.startBroker(dir, cfg)
+	for i := range 20 {
+		if code := cl.createTopic(fmt.Sprintf("t%d", i), 20, 1); code != kafka.None {
+			t.Fatal(code)
+		}
+	}
+	await(t, "the log to be cut at a snapshot", func() bool {
+		logs := files(".log")
+		return len(files(".checkpoint")) > 0 && len(logs) > 0 && filepath.Base(logs[0]) != fmt.Sprintf("%020d.log", 0)
+	})
+	if size := b.Gauges()[snapshotBean+"LatestSnapshotGeneratedBytes"](); size <= 0 {
+		t.Errorf("the last snapshot has %d bytes", size)
+	}
+	shutdown()
+	again, _ := cl.startBroker(dir, cfg)
+	if n := again.Image().NumPartitions(); n != 400 {
+		t.Errorf("%d partitions of 400 after a restart", n)
+	}
+	if loads := again.Gauges()[loaderBean+"HandleLoadSnapshotCount"](); loads != 1 {
+		t.Errorf("%d snapshots loaded at the start", loads)
+	}
 }

@@ -9,13 +9,6 @@ import (
 	"kbench/kraftcontroller/raftclient"
 )
 
-const (
-	// DefaultSnapshotBytes is Kafka's metadata.log.max.record.bytes.between.snapshots.
-	DefaultSnapshotBytes = 20 << 20
-	// DefaultSnapshotInterval is Kafka's metadata.log.max.snapshot.interval.ms.
-	DefaultSnapshotInterval = time.Hour
-)
-
 // Config says who a controller is.
 type Config struct {
 	// Raft is the node's part in the quorum; it must be one of the voters. Its
@@ -31,8 +24,8 @@ type Config struct {
 	// do everything.
 	Authorizer *access.Config
 
-	SnapshotBytes    int64         // of log between two snapshots; 0 means DefaultSnapshotBytes
-	SnapshotInterval time.Duration // a snapshot at least so often while the log grows; 0 means DefaultSnapshotInterval
+	SnapshotBytes    int64         // of log between two snapshots; 0 means snapshots.DefaultBytes
+	SnapshotInterval time.Duration // a snapshot at least so often while the log grows; 0 means snapshots.DefaultInterval
 }
 
 func (c *Config) defaults() {
@@ -48,11 +41,5 @@ func (c *Config) defaults() {
 	c.Machine.NodeID = c.Raft.NodeID
 	if c.Machine.Rand == nil {
 		c.Machine.Rand = rand.New(rand.NewPCG(c.Raft.Seed, uint64(c.Raft.NodeID)))
-	}
-	if c.SnapshotBytes == 0 {
-		c.SnapshotBytes = DefaultSnapshotBytes
-	}
-	if c.SnapshotInterval == 0 {
-		c.SnapshotInterval = DefaultSnapshotInterval
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raftclient"
+	"kbench/kraftcontroller/snapshots"
 )
 
 const (
@@ -54,7 +55,7 @@ type Controller struct {
 	next      kafka.Offset // after the last committed batch seen
 	claimed   kafka.LeaderEpoch
 	refused   error // why the log refused what the last step decided
-	snapshots snapshots
+	snapshots *snapshots.Generator
 }
 
 // View is what a controller shows of itself at one moment.
@@ -92,7 +93,9 @@ func New(cfg Config) (*Controller, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("controller %d: %w", cfg.Raft.NodeID, err), c.client.Close())
 	}
-	c.snapshots = newSnapshots(c.now())
+	c.snapshots = snapshots.New(c.client, snapshots.Config{
+		Bytes: cfg.SnapshotBytes, Interval: cfg.SnapshotInterval, Logger: c.log, Now: cfg.Raft.Now,
+	})
 	c.guard, c.registrar = c.newGuard(), newRegistrar(c)
 	c.publish()
 	return c, nil
@@ -115,10 +118,10 @@ func (c *Controller) Run(ctx context.Context) error {
 		clientErr = c.client.Run(ctx)
 	})
 	wg.Go(func() { c.registrar.run(ctx) })
+	wg.Go(func() { c.snapshots.Run(ctx) })
 	loopErr := c.loop(ctx)
 	cancel()
 	close(c.stopped)
-	c.snapshots.join()
 	wg.Wait()
 	if err := whyEnded(loopErr, clientErr); err != nil {
 		return fmt.Errorf("controller %d: %w", c.cfg.Raft.NodeID, err)

@@ -4,8 +4,7 @@
 // around its managers.
 //
 // It owns the one goroutine that steps the machine, the queues before it, the
-// requests that wait for their answer, the snapshots of the machine's image,
-// the trace of what happens, its own registration as a controller, and the
+// requests that wait for their answer, the trace of what happens, its own registration as a controller, and the
 // authorizer before its APIs (Config.Authorizer). It must not know how a request is decided
 // (the machine does), nor how records are replicated (raftclient does).
 //
@@ -15,8 +14,8 @@
 // requests, and with time; what the quorum says goes first, so that answers
 // that wait are not behind new questions. Handlers of the APIs run on their
 // connection's goroutine and wait for the loop; so does the registrar, which
-// registers this controller with the active one (KIP-919). One snapshot at most is written
-// beside it, from an image that never changes.
+// registers this controller with the active one (KIP-919). Another goroutine writes
+// snapshots (package snapshots), from images that never change.
 //
 //	c, err := kraftcontroller.New(kraftcontroller.Config{Raft: raftConfig, Machine: machineConfig})
 //	server, err := wire.NewServer(wire.ServerConfig{APIs: c.APIs(), Features: c.Features})

@@ -9,7 +9,6 @@ import (
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kraftcontroller/machine"
-	"kbench/kraftcontroller/metalog"
 	"kbench/kraftcontroller/raftclient"
 )
 
@@ -96,7 +95,7 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 		err := c.step(ctx, machine.Snapshot{EndOffset: id.EndOffset, Epoch: id.Epoch, Values: n.snapshot.Values})
 		c.next = id.EndOffset
 		c.counters.loads.Add(1)
-		c.snapshots.loaded(c.now())
+		c.snapshots.Loaded()
 		n.done <- err
 		return err
 	}
@@ -112,8 +111,7 @@ func (c *Controller) hear(ctx context.Context, n news) error {
 		}
 		c.next = b.EndOffset()
 		c.counters.timestamp.Store(b.Timestamp)
-		c.snapshots.grew(int64(b.SizeBytes))
-		c.maybeSnapshot(ctx, b)
+		c.snapshots.Committed(b, c.m.Image())
 	}
 	return nil
 }
@@ -221,9 +219,4 @@ func (c *Controller) tell(events []machine.Event) {
 		}
 		c.cfg.Raft.Trace.Emit(t)
 	}
-}
-
-// endOf names the state after a batch.
-func endOf(b *metalog.Batch) metalog.SnapshotID {
-	return metalog.SnapshotID{EndOffset: b.EndOffset(), Epoch: b.Epoch}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"sync/atomic"
-	"time"
 
 	"kbench/kafka"
 	"kbench/kafka/metadata"
@@ -12,15 +11,13 @@ import (
 
 // counters are what the loop counts for metrics.
 type counters struct {
-	applied     atomic.Int64 // offset of the last record replayed
-	timestamp   atomic.Int64 // of the last committed batch, ms
-	started     atomic.Int64 // steps begun
-	leaders     atomic.Int64 // active controllers heard of
-	unclean     atomic.Int64 // elections
-	snapshotted atomic.Int64 // bytes of the last snapshot written
-	snapshotAt  atomic.Int64 // when that was, as Controller.now
-	loads       atomic.Int64 // snapshots loaded
-	errors      atomic.Int64 // steps that failed, each the end of the controller
+	applied   atomic.Int64 // offset of the last record replayed
+	timestamp atomic.Int64 // of the last committed batch, ms
+	started   atomic.Int64 // steps begun
+	leaders   atomic.Int64 // active controllers heard of
+	unclean   atomic.Int64 // elections
+	loads     atomic.Int64 // snapshots loaded
+	errors    atomic.Int64 // steps that failed, each the end of the controller
 
 	timedOut, heartbeatsTimedOut atomic.Int64 // requests whose client left before the answer
 	queueTime, processingTime    latencies    // of requests
@@ -83,15 +80,9 @@ func (c *Controller) controllerGauges() map[string]func() int64 {
 		loaderBean + "CurrentControllerId":                                        func() int64 { return int64(c.client.Leader().Leader) },
 		loaderBean + "CurrentMetadataVersion":                                     image(func(i *metadata.Image) int { return int(i.FeatureLevel(metadata.MetadataVersionFeature)) }),
 		loaderBean + "HandleLoadSnapshotCount":                                    c.counters.loads.Load,
-		snapshotBean + "LatestSnapshotGeneratedBytes":                             c.counters.snapshotted.Load,
-		snapshotBean + "LatestSnapshotGeneratedAgeMs":                             c.snapshotAgeMs,
+		snapshotBean + "LatestSnapshotGeneratedBytes":                             c.snapshots.LatestBytes,
+		snapshotBean + "LatestSnapshotGeneratedAgeMs":                             c.snapshots.LatestAgeMs,
 	}
-}
-
-// snapshotAgeMs is how long ago the last snapshot was written, or the controller
-// started.
-func (c *Controller) snapshotAgeMs() int64 {
-	return (c.now() - time.Duration(c.counters.snapshotAt.Load())).Milliseconds()
 }
 
 // lagMs is how old the last committed batch is; that of the active controller

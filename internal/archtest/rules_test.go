@@ -46,8 +46,8 @@ var bans = []ban{
 	},
 	{
 		from: []string{"broker"}, to: []string{"zkcontroller", "kraftcontroller"},
-		except: []string{"kraftcontroller/raft", "kraftcontroller/raftclient", "kraftcontroller/metalog", "zkcontroller/zk"},
-		why:    "a broker knows only the leaves raft, raftclient, metalog and zk, no controller",
+		except: []string{"kraftcontroller/raft", "kraftcontroller/raftclient", "kraftcontroller/metalog", "kraftcontroller/snapshots", "zkcontroller/zk"},
+		why:    "a broker knows only the leaves raft, raftclient, metalog, snapshots and zk, no controller",
 	},
 	{
 		from: measured, to: []string{"cmd", "internal/sim", "internal/checker"},

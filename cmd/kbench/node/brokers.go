@@ -162,7 +162,8 @@ func (p *process) plane() broker.Plane {
 		return broker.KRaft(broker.KRaftConfig{
 			Voters: p.voters(), Bootstrap: p.cfg.Quorum.Bootstrap, Heartbeat: t.BrokerHeartbeat.D(),
 			FetchTimeout: t.FetchTimeout.D(), DisableHWPush: p.cfg.Tuning.NoHWPush,
-			Identity: p.secure.identity(nodeconfig.ControllerListener),
+			SnapshotBytes: p.cfg.Tuning.SnapshotBytes,
+			Identity:      p.secure.identity(nodeconfig.ControllerListener),
 		})
 	}
 	dial, as := p.secure.zookeeper()
