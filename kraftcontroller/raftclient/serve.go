@@ -214,11 +214,6 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 		return resp, nil
 	}
 	p := req.Topics[0].Partitions[0]
-	for _, e := range req.LeaderEndpoints {
-		if e.Name == c.cfg.ListenerName {
-			c.addrs.learn(kafka.BrokerID(p.LeaderID), e.Host, int32(e.Port))
-		}
-	}
 	a, err := c.ask(ctx, raft.BeginQuorumEpochRequest{
 		ClusterID: req.ClusterID,
 		Voter:     raft.ReplicaKey{ID: kafka.BrokerID(req.VoterID), DirectoryID: p.VoterDirectoryID},
@@ -232,6 +227,9 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 	if m.Error != kafka.None {
 		return resp, nil
 	}
+	if m.PartitionError == kafka.None {
+		c.learnLeader(kafka.BrokerID(p.LeaderID), req.LeaderEndpoints)
+	}
 	out := kmsg.NewBeginQuorumEpochResponseTopicPartition()
 	out.ErrorCode, out.LeaderID, out.LeaderEpoch = int16(m.PartitionError), int32(m.LeaderID), int32(m.LeaderEpoch)
 	t := kmsg.NewBeginQuorumEpochResponseTopic()
@@ -243,6 +241,16 @@ func (c *Client) serveBegin(ctx context.Context, r *wire.Request) (kmsg.Response
 		resp.NodeEndpoints = append(resp.NodeEndpoints, e)
 	}
 	return resp, nil
+}
+
+// learnLeader notes where a leader is that the machine has accepted: a refused one
+// could name any address for any node.
+func (c *Client) learnLeader(id kafka.BrokerID, at []kmsg.BeginQuorumEpochRequestLeaderEndpoint) {
+	for _, e := range at {
+		if e.Name == c.cfg.ListenerName {
+			c.addrs.learn(id, e.Host, int32(e.Port))
+		}
+	}
 }
 
 func (c *Client) serveEnd(ctx context.Context, r *wire.Request) (kmsg.Response, error) {

@@ -136,6 +136,21 @@ func TestServesTheQuorumsRequests(t *testing.T) {
 		if r := ask(t, c, b).(*kmsg.BeginQuorumEpochResponse); r.ErrorCode != int16(kafka.InvalidRequest) {
 			t.Errorf("Begin without a topic: %+v", r)
 		}
+		topic := kmsg.NewBeginQuorumEpochRequestTopic()
+		topic.Topic = kafka.MetadataTopic
+		p := kmsg.NewBeginQuorumEpochRequestTopicPartition()
+		p.LeaderID, p.LeaderEpoch = 9, int32(at.Epoch)-1
+		topic.Partitions = append(topic.Partitions, p)
+		where := kmsg.NewBeginQuorumEpochRequestLeaderEndpoint()
+		where.Name, where.Host, where.Port = lead.client.cfg.ListenerName, "elsewhere", 9
+		b.VoterID = 1
+		b.Topics, b.LeaderEndpoints = append(b.Topics, topic), append(b.LeaderEndpoints, where)
+		if r := ask(t, c, b).(*kmsg.BeginQuorumEpochResponse); r.ErrorCode == 0 && r.Topics[0].Partitions[0].ErrorCode == 0 {
+			t.Errorf("Begin of an old epoch: %+v", r)
+		}
+		if got, ok := lead.client.addrs.of(9); ok {
+			t.Errorf("a refused leader's address is learned: %+v", got)
+		}
 		e := kmsg.NewPtrEndQuorumEpochRequest()
 		e.Version = 1
 		if r := ask(t, c, e).(*kmsg.EndQuorumEpochResponse); r.ErrorCode != int16(kafka.InvalidRequest) {
