@@ -11,5 +11,7 @@ import (
 // super users are let in, without whom no quorum could begin.
 func (c *Controller) newGuard() guard.Guard {
 	image := func() *metadata.Image { return c.View().Image }
-	return guard.OverImage(c.cfg.Authorizer, image, func() bool { return image().Offset() != kafka.NoOffset })
+	g := guard.OverImage(c.cfg.Authorizer, image, func() bool { return image().Offset() != kafka.NoOffset })
+	g.Controller = true
+	return g
 }

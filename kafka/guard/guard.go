@@ -18,6 +18,10 @@ type Guard struct {
 	Authorizer func() *access.Authorizer
 	// TopicName finds the name of a topic id; nil where ids are not known.
 	TopicName func(id [16]byte) (string, bool)
+	// Controller guards a KRaft controller, whose Fetch and DescribeCluster need
+	// more than a broker's; false guards a broker, and on a controller would
+	// show everybody the metadata log.
+	Controller bool
 }
 
 // rule checks one request and calls next with what is allowed of it.
@@ -40,7 +44,7 @@ func (g Guard) Handler(handle wire.Handler) wire.Handler {
 		if r.ByToken && aboutTokens(r.Key) {
 			return refusal.Of(r.Body, kafka.DelegationTokenRequestNotAllowed, ""), nil
 		}
-		check := ruleOf(r)
+		check := g.ruleOf(r)
 		auth := g.Authorizer()
 		if check == nil || auth == nil {
 			return handle(ctx, r)

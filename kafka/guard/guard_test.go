@@ -192,6 +192,34 @@ func TestDataRequests(t *testing.T) {
 	}
 }
 
+// TestControllerRequests asks more where a controller is guarded: a consumer's
+// Fetch there would read the metadata log, by an id that no image knows.
+func TestControllerRequests(t *testing.T) {
+	for key, op := range controllerOperations {
+		req := kmsg.RequestForKey(key)
+		if fetch, ok := req.(*kmsg.FetchRequest); ok {
+			topic := kmsg.NewFetchRequestTopic()
+			topic.TopicID = kafka.MetadataTopicID
+			topic.Partitions = make([]kmsg.FetchRequestTopicPartition, 1)
+			fetch.Version, fetch.ReplicaID, fetch.Topics = 13, -1, append(fetch.Topics, topic)
+		}
+		name := kmsg.NameForKey(key)
+		refusing := newRig(allow(access.Topic, "*", access.All))
+		if refusing.ask(t, req); len(refusing.reached) != 1 {
+			t.Errorf("%s does not reach a broker's handler", name)
+		}
+		refusing.guard.Controller = true
+		if refusing.ask(t, req); len(refusing.reached) != 1 {
+			t.Errorf("%s reached a controller's handler", name)
+		}
+		letting := newRig(allow(access.Cluster, access.ClusterName, op))
+		letting.guard.Controller = true
+		if letting.ask(t, req); len(letting.reached) != 1 {
+			t.Errorf("%s with its permission is refused", name)
+		}
+	}
+}
+
 func TestConfigsByResource(t *testing.T) {
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	for kind, name := range map[kmsg.ConfigResourceType]string{kmsg.ConfigResourceTypeTopic: "orders", kmsg.ConfigResourceTypeBroker: "1"} {

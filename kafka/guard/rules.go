@@ -10,9 +10,9 @@ import (
 )
 
 // ruleOf finds the rule of a request; nil where everybody may ask.
-func ruleOf(r *wire.Request) rule {
-	if _, ok := clusterOperations[r.Key]; ok {
-		return wholeRule
+func (g Guard) ruleOf(r *wire.Request) rule {
+	if op, ok := g.clusterOperation(r.Key); ok {
+		return whole(op)
 	}
 	switch req := r.Body.(type) {
 	case *kmsg.MetadataRequest:

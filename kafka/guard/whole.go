@@ -47,10 +47,28 @@ var clusterOperations = map[int16]access.Operation{
 	94: access.Alter,         // UnregisterController
 }
 
-// wholeRule refuses all of a request.
-func wholeRule(c client, r *wire.Request, next func() (kmsg.Response, error)) (kmsg.Response, error) {
-	if c.mayCluster(clusterOperations[r.Key]) {
-		return next()
+// controllerOperations are the requests that need one operation on the cluster
+// where a controller is asked.
+var controllerOperations = map[int16]access.Operation{
+	1: access.ClusterAction, // Fetch: there is the metadata log alone, with its secrets
+}
+
+// clusterOperation gives the operation on the cluster that a key needs; false
+// where it needs none, or its own rule.
+func (g Guard) clusterOperation(key int16) (access.Operation, bool) {
+	if op, ok := controllerOperations[key]; ok && g.Controller {
+		return op, true
 	}
-	return refusal.Of(r.Body, kafka.ClusterAuthorizationFailed, ""), nil
+	op, ok := clusterOperations[key]
+	return op, ok
+}
+
+// whole refuses all of a request without op on the cluster.
+func whole(op access.Operation) rule {
+	return func(c client, r *wire.Request, next func() (kmsg.Response, error)) (kmsg.Response, error) {
+		if c.mayCluster(op) {
+			return next()
+		}
+		return refusal.Of(r.Body, kafka.ClusterAuthorizationFailed, ""), nil
+	}
 }

@@ -112,6 +112,7 @@ func TestSecuredQuorum(t *testing.T) {
 	controllers := r.startKRaft()
 	r.story("4.4.0")
 	r.controllersOnly(controllers[0])
+	r.metadataLog(controllers[0])
 	r.certificates(controllers[0], scramUser("admin"))
 }
 
@@ -322,6 +323,29 @@ func (r *rig) controllersOnly(at string) {
 	}
 }
 
+// metadataLog has bob ask a controller for the metadata log, as a consumer asks by
+// id and as a replica asks for a snapshot.
+func (r *rig) metadataLog(at string) {
+	conn := r.dial(at, wire.Identity{TLS: r.trust(r.keys), SASL: scramUser("bob")})
+	fetch := kmsg.NewPtrFetchRequest()
+	fetch.Version, fetch.ReplicaID, fetch.MaxBytes = 13, -1, 1<<20
+	topic := kmsg.NewFetchRequestTopic()
+	topic.TopicID = kafka.MetadataTopicID
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.PartitionMaxBytes = 1 << 20
+	topic.Partitions = append(topic.Partitions, p)
+	fetch.Topics = append(fetch.Topics, topic)
+	for _, req := range []kmsg.Request{fetch, kmsg.NewPtrFetchSnapshotRequest()} {
+		resp, err := conn.Request(r.t.Context(), req)
+		if err != nil {
+			r.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
+		}
+		if code := topCode(resp); code != kafka.ClusterAuthorizationFailed {
+			r.t.Errorf("%s by bob: %v, %+v", kmsg.NameForKey(req.Key()), code, resp)
+		}
+	}
+}
+
 // certificates shows ones to a listener that wants them which are not worth it.
 func (r *rig) certificates(at string, as sasl.Mechanism) {
 	foreign, err := authority.New(r.dir + "/other")
@@ -359,6 +383,10 @@ func topCode(resp kmsg.Response) kafka.ErrorCode {
 	case *kmsg.BrokerRegistrationResponse:
 		return kafka.ErrorCode(x.ErrorCode)
 	case *kmsg.EnvelopeResponse:
+		return kafka.ErrorCode(x.ErrorCode)
+	case *kmsg.FetchResponse:
+		return kafka.ErrorCode(x.ErrorCode)
+	case *kmsg.FetchSnapshotResponse:
 		return kafka.ErrorCode(x.ErrorCode)
 	}
 	return kafka.None
