@@ -50,7 +50,8 @@ var clusterOperations = map[int16]access.Operation{
 // controllerOperations are the requests that need one operation on the cluster
 // where a controller is asked.
 var controllerOperations = map[int16]access.Operation{
-	1: access.ClusterAction, // Fetch: there is the metadata log alone, with its secrets
+	1:  access.ClusterAction, // Fetch: there is the metadata log alone, with its secrets
+	60: access.Alter,         // DescribeCluster (KIP-919)
 }
 
 // clusterOperation gives the operation on the cluster that a key needs; false

@@ -112,7 +112,7 @@ func TestSecuredQuorum(t *testing.T) {
 	controllers := r.startKRaft()
 	r.story("4.4.0")
 	r.controllersOnly(controllers[0])
-	r.metadataLog(controllers[0])
+	r.ofController(controllers[0])
 	r.certificates(controllers[0], scramUser("admin"))
 }
 
@@ -323,9 +323,9 @@ func (r *rig) controllersOnly(at string) {
 	}
 }
 
-// metadataLog has bob ask a controller for the metadata log, as a consumer asks by
-// id and as a replica asks for a snapshot.
-func (r *rig) metadataLog(at string) {
+// ofController has bob ask a controller for the metadata log, as a consumer asks by
+// id and as a replica asks for a snapshot, and for the controllers there are.
+func (r *rig) ofController(at string) {
 	conn := r.dial(at, wire.Identity{TLS: r.trust(r.keys), SASL: scramUser("bob")})
 	fetch := kmsg.NewPtrFetchRequest()
 	fetch.Version, fetch.ReplicaID, fetch.MaxBytes = 13, -1, 1<<20
@@ -335,7 +335,9 @@ func (r *rig) metadataLog(at string) {
 	p.PartitionMaxBytes = 1 << 20
 	topic.Partitions = append(topic.Partitions, p)
 	fetch.Topics = append(fetch.Topics, topic)
-	for _, req := range []kmsg.Request{fetch, kmsg.NewPtrFetchSnapshotRequest()} {
+	describe := kmsg.NewPtrDescribeClusterRequest()
+	describe.Version, describe.EndpointType = 1, 2
+	for _, req := range []kmsg.Request{fetch, kmsg.NewPtrFetchSnapshotRequest(), describe} {
 		resp, err := conn.Request(r.t.Context(), req)
 		if err != nil {
 			r.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
@@ -387,6 +389,8 @@ func topCode(resp kmsg.Response) kafka.ErrorCode {
 	case *kmsg.FetchResponse:
 		return kafka.ErrorCode(x.ErrorCode)
 	case *kmsg.FetchSnapshotResponse:
+		return kafka.ErrorCode(x.ErrorCode)
+	case *kmsg.DescribeClusterResponse:
 		return kafka.ErrorCode(x.ErrorCode)
 	}
 	return kafka.None
