@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -88,7 +89,7 @@ func (t *trialRun) rebalance(ctx context.Context) error {
 		if idle == maxElectRounds {
 			return fmt.Errorf("%d partitions are not led by their first replica after %d elections without progress", len(left), idle)
 		}
-		err = t.elect(ctx, left[:min(len(left), electBatch)])
+		err = t.electAll(ctx, left)
 		if errors.Is(err, errNotServed) {
 			t.note(0, "%d partitions stay with another leader than their first replica: elections are not served", len(left))
 			return nil
@@ -117,6 +118,17 @@ func (t *trialRun) unbalanced(ctx context.Context) ([]kafka.TopicPartition, erro
 		return nil, err
 	}
 	return notPreferred(t.own(m)), nil
+}
+
+// electAll asks for all elections before anybody looks again: a look at millions
+// of partitions takes longer than a batch of elections.
+func (t *trialRun) electAll(ctx context.Context, tps []kafka.TopicPartition) error {
+	for batch := range slices.Chunk(tps, electBatch) {
+		if err := t.elect(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *trialRun) elect(ctx context.Context, tps []kafka.TopicPartition) error {
