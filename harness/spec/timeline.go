@@ -176,20 +176,22 @@ func (d *decoder) subjects(n *node, path string) []string {
 // refuses those that no target of the spec can have.
 func (d *decoder) checkTimeline() {
 	s := &d.spec
-	longest := time.Duration(0)
-	for _, w := range s.Workloads {
-		if kind, err := workloads.Lookup(w.Kind); err == nil && kind.Timeline {
-			longest = max(longest, w.Params.Duration)
+	var shortest *Workload // each plays all the faults
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		if kind, err := workloads.Lookup(w.Kind); err == nil && kind.Timeline && (shortest == nil || w.Params.Duration < shortest.Params.Duration) {
+			shortest = w
 		}
 	}
 	for i, f := range s.Faults {
 		path, at := fmt.Sprintf("faults[%d]", i), d.faultAt[i]
-		if longest == 0 {
+		if shortest == nil {
 			d.fault(at, path, "no workload of this spec plays faults beside its load", "add the workload propagation or mixed")
 			return
 		}
-		if end := f.At + f.For; end > longest {
-			d.fault(at, path, fmt.Sprintf("it ends at %s, after the load of %s", formatDuration(end), formatDuration(longest)), "end it before, or write a longer duration")
+		if end := f.At + f.For; end > shortest.Params.Duration {
+			d.fault(at, path, fmt.Sprintf("it ends at %s, after the load of %s, which %s takes", formatDuration(end), formatDuration(shortest.Params.Duration), shortest.Kind),
+				"end it before, or write a longer duration")
 		}
 		for _, t := range s.Targets {
 			if why := cannot(t, s.Base.Cluster.Store, f); why != "" {
