@@ -18,7 +18,12 @@ var dataInterference = Workload{
 	run: func(ctx context.Context, r *run) error {
 		return r.trial(func() error { return r.gated(ctx, 1, r.interfere) })
 	},
-	refuses: func(s Setup, p Params) error { return refusesChanges(s, p.How) },
+	refuses: func(s Setup, p Params) error {
+		if p.Arrival == arrivalRamp || p.Arrival == arrivalSteps {
+			return fmt.Errorf("arrival %s gives the quiet half other rates than the loaded one; write arrival: constant or poisson", p.Arrival)
+		}
+		return refusesChanges(s, p.How)
+	},
 }
 
 // interfere takes one stream of changes through both halves.

@@ -69,6 +69,10 @@ func (r *run) mix(ctx context.Context, t *trialRun) error {
 	t.judge("change", slipped)
 	var all spreadCounts
 	for _, kind := range w.kinds {
+		if !slices.Contains(draws, kind) {
+			t.note(0, "no change of kind %s was drawn: its weight is small for so few operations", kind)
+			continue
+		}
 		spreads[kind].take(kind)
 		all = all.and(spreads[kind].counts)
 	}
