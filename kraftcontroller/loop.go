@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/refusal"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/raftclient"
 )
@@ -76,10 +79,16 @@ func (c *Controller) tick(ctx context.Context) error {
 	return c.step(ctx, machine.Tick{})
 }
 
-// take steps a request in.
+// take steps a request in, unless it waited for longer than its client said; once
+// it is in, it ends with its records committed or the controller's end, as in Kafka.
 func (c *Controller) take(ctx context.Context, r queued) error {
 	start := c.now()
 	c.counters.queueTime.add(start - r.at)
+	if limit, ok := r.Body.(kmsg.TimeoutRequest); ok && limit.Timeout() > 0 && start-r.at > time.Duration(limit.Timeout())*time.Millisecond {
+		c.counters.timedOut.Add(1)
+		c.calls.answer(r.ID, answer{body: refusal.Of(r.Body, kafka.RequestTimedOut, "The request waited for the controller longer than its time-out.")})
+		return nil
+	}
 	err := c.step(ctx, r.Request)
 	c.counters.processingTime.add(c.now() - start)
 	return err

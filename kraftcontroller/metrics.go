@@ -19,7 +19,7 @@ type counters struct {
 	loads     atomic.Int64 // snapshots loaded
 	errors    atomic.Int64 // steps that failed, each the end of the controller
 
-	timedOut, heartbeatsTimedOut atomic.Int64 // requests whose client left before the answer
+	timedOut, heartbeatsTimedOut atomic.Int64 // requests whose client left before the answer, or that waited too long for the loop
 	queueTime, processingTime    latencies    // of requests
 }
 
