@@ -172,6 +172,41 @@ func (d *decoder) checkAttach() {
 	}
 }
 
+// timedHooks are the hooks that make and undo a fault of a timeline, nil where
+// none could.
+func timedHooks(f workloads.Fault) []workloads.Fault {
+	switch f {
+	case workloads.FaultStop, workloads.FaultKill, workloads.FaultPause:
+		return []workloads.Fault{f, f.Undo()}
+	case workloads.FaultRestart:
+		return []workloads.Fault{workloads.FaultStop, workloads.FaultStart}
+	}
+	return nil
+}
+
+// attachedCannot says why a cluster that was found cannot have a fault of a
+// timeline, "" where it can.
+func attachedCannot(a *Attach, f workloads.TimedFault) string {
+	need := timedHooks(f.Fault)
+	if need == nil {
+		return "kbench touches no network, disk or processor that is not its own; hooks stop, kill, restart and pause nodes"
+	}
+	for _, on := range f.On {
+		// A controller may be a broker, whose hook it has then.
+		controller := strings.Contains(on, "controller")
+		for _, n := range need {
+			switch {
+			case a.Command(string(n)+"-broker") != "" || controller && a.Command(string(n)+"-controller") != "":
+			case controller:
+				return fmt.Sprintf("there is no hook %s-controller", n)
+			default:
+				return fmt.Sprintf("there is no hook %s-broker", n)
+			}
+		}
+	}
+	return ""
+}
+
 // writeAttach writes the section in its normal form.
 func writeAttach(b *strings.Builder, a *Attach) {
 	if a == nil {

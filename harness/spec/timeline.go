@@ -41,9 +41,9 @@ type FaultKind struct {
 }
 
 // diskless is why few nodes can have faults of their disk.
-const diskless = "ours alone have an injected file layer: controllers of kraft and the embedded store; JVMs write their files themselves, brokers and the controllers of zk keep no metadata on disk"
+const diskless = "ours alone have an injected file layer: controllers of kraft and the embedded store; JVMs write their files themselves, brokers and the controllers of zk keep no metadata on disk; attach"
 
-const separated = "process without root on Linux: links are cut in network namespaces"
+const separated = "process without root on Linux: links are cut in network namespaces; attach"
 
 // FaultKinds are all faults of timelines, in the order of documents.
 var FaultKinds = []FaultKind{
@@ -63,7 +63,7 @@ var FaultKinds = []FaultKind{
 	{Fault: workloads.FaultFsyncError, Doc: "every fsync fails; a node that ends of it is started again", Probe: "an fsync of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
 	{Fault: workloads.FaultDiskFull, Doc: "every write that needs room fails; a node that ends of it is started again", Probe: "a write of its log failed; a later one did not", params: []string{"for"}, Without: diskless},
 	{Fault: workloads.FaultLogDir, Doc: "every fsync in the first log directory of a broker fails (`cluster.logDirs`), so that it goes on without the replicas there; it is stopped and started to have them again", Probe: "DescribeLogDirs has the error of the directory; it has none", params: []string{"for"}, Without: "brokers with one log directory, which end with it; brokers of real Kafka, which write their files themselves; attach"},
-	{Fault: workloads.FaultCPU, Doc: "a quota of one processor's time, in periods of 100 ms", Probe: "the kernel counts periods under that quota; it has none any more", params: []string{"for", "cpuPercent"}, Without: "process where kbench may not write its control group; docker on another host"},
+	{Fault: workloads.FaultCPU, Doc: "a quota of one processor's time, in periods of 100 ms", Probe: "the kernel counts periods under that quota; it has none any more", params: []string{"for", "cpuPercent"}, Without: "process where kbench may not write its control group; docker on another host; attach"},
 	{Fault: workloads.FaultExpire, Doc: "its session with ZooKeeper ends while it runs on: it is cut off from the store for that long", Probe: "its registration is gone; it is there again with another session", network: true, Without: separated + "; kraft and kafka-kraft, which have no such session"},
 }
 
@@ -194,7 +194,11 @@ func (d *decoder) checkTimeline() {
 				"end it before, or write a longer duration")
 		}
 		for _, t := range s.Targets {
-			if why := cannot(t, s.Base.Cluster.Store, f); why != "" {
+			why := cannot(t, s.Base.Cluster.Store, f)
+			if t == AttachTarget && f.Fault != workloads.FaultLogDir { // checkLogDirs refuses that
+				why = attachedCannot(s.Attach, f)
+			}
+			if why != "" {
 				d.fault(at, path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, strings.Join(f.On, ", "), why), "take it out, or measure that target by another spec")
 			}
 		}
