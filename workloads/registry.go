@@ -159,7 +159,7 @@ func (w Workload) Losses(p Params, brokers int) int {
 	if w.rolls {
 		return p.Trials * brokers
 	}
-	return p.Trials
+	return p.Trials * max(p.Kills, 1)
 }
 
 // Run runs the workload to its end. Trials that went wrong are recorded as

@@ -22,7 +22,7 @@ func faultPlan(s *spec.Spec, c spec.Cell, w spec.Workload) []string {
 		what += ", " + w.Params.How
 	}
 	if w.Kind == "controller-failover" {
-		return []string{fmt.Sprintf("%s: the active controller, %d times", what, w.Params.Trials)}
+		return []string{fmt.Sprintf("%s: the active controller, %d times", what, kind.Losses(w.Params, c.Config.Cluster.Brokers))}
 	}
 	ids := make([]kafka.BrokerID, c.Config.Cluster.Brokers)
 	for i := range ids {

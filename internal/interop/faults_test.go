@@ -113,6 +113,7 @@ func (r *rig) storyRealController(t *testing.T) {
 	r.awaitTopic(t, realBrokers, "by-real", 3, replicated(realBrokers...))
 	r.tool(t, kafkaTopics, real2, "--delete", "--topic", "after-failover")
 	r.awaitAbsent(t, realBrokers, "after-failover")
+	r.awaitDeleted(t, "after-failover")
 	r.restart(t, candidates...)
 	gone()
 	r.awaitTopic(t, candidates, "by-real", 3, replicated(realBrokers...))

@@ -173,18 +173,26 @@ func (c *cluster) awaitAbsent(t *testing.T, on []broker, topic string) {
 	}
 }
 
+// awaitDeleted waits until nothing of a topic is left in ZooKeeper. Brokers forget
+// it earlier, and a controller that is lost meanwhile leaves the rest to the next,
+// which tells them of partitions without a leader, as Kafka's does.
+func (r *rig) awaitDeleted(t *testing.T, topic string) {
+	t.Helper()
+	eventually(t, "nothing of the topic in ZooKeeper", func(context.Context) error {
+		for _, path := range []string{"/brokers/topics/" + topic, "/admin/delete_topics/" + topic, "/config/topics/" + topic} {
+			if there, _, err := r.znodes.Exists(path); there || err != nil {
+				return errors.Join(fmt.Errorf("%s is there", path), err)
+			}
+		}
+		return nil
+	})
+}
+
 // storyDeletion: replicas go from every disk, nothing is left in ZooKeeper, and
 // the name is free again.
 func (r *rig) storyDeletion(t *testing.T) {
 	r.deletion(t, func(topic string) {
-		eventually(t, "nothing of the topic in ZooKeeper", func(context.Context) error {
-			for _, path := range []string{"/brokers/topics/" + topic, "/admin/delete_topics/" + topic, "/config/topics/" + topic} {
-				if there, _, err := r.znodes.Exists(path); there || err != nil {
-					return errors.Join(fmt.Errorf("%s is there", path), err)
-				}
-			}
-			return nil
-		})
+		r.awaitDeleted(t, topic)
 	})
 }
 
