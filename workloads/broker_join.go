@@ -54,18 +54,20 @@ func (t *trialRun) join(ctx context.Context, joiner kafka.BrokerID) error {
 		return err
 	}
 	grown, gerr := t.growWithout(ctx, joiner, others, mine)
+	// To list millions of partitions takes seconds, which are none of the joiner's.
+	all, lerr := topicsServed(ctx, others, joiner)
 	t.phase("join")
 	start := FaultStart
 	if t.p.Data == dataLost {
 		start = FaultStartEmpty
 	}
 	startNs, err := t.Cluster.Inject(context.WithoutCancel(ctx), joiner, start)
-	if gerr != nil || err != nil {
-		return fmt.Errorf("broker %d: %w", joiner, firstError(gerr, err))
+	if err := firstError(gerr, lerr, err); err != nil {
+		return fmt.Errorf("broker %d: %w", joiner, err)
 	}
 	t.event(EventHealed, t.out.N, joiner, startNs, "%s", start)
 	t.out.Victim, t.out.StartNs = joiner, startNs
-	if err := t.takeJoin(ctx, joiner, mine, grown); err != nil {
+	if err := t.takeJoin(ctx, joiner, mine, all, grown); err != nil {
 		return err
 	}
 	if err := t.healthy(ctx); err != nil {
@@ -96,17 +98,13 @@ func (t *trialRun) growWithout(ctx context.Context, joiner kafka.BrokerID, other
 }
 
 // takeJoin waits for each step and takes its value.
-func (t *trialRun) takeJoin(ctx context.Context, joiner kafka.BrokerID, mine hosted, grown []newTopic) error {
+func (t *trialRun) takeJoin(ctx context.Context, joiner kafka.BrokerID, mine hosted, all, grown []newTopic) error {
 	var self Node
 	live := liveBrokers(t.Cluster)
 	for _, n := range live {
 		if n.ID == joiner {
 			self = n
 		}
-	}
-	all, err := topicsServed(ctx, live, joiner)
-	if err != nil {
-		return err
 	}
 	caughtUpNs, err := awaitAllServed(ctx, []Node{self}, all)
 	if err != nil {
