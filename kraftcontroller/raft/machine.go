@@ -314,10 +314,10 @@ func (m *Machine) fatal(format string, a ...any) {
 // Role gives the current role.
 func (m *Machine) Role() Role {
 	r := Role{State: m.state, Observer: !m.isVoter, Epoch: m.epoch, LeaderID: m.leaderID, EpochStart: kafka.NoOffset}
-	switch m.state {
-	case Leader:
+	switch {
+	case m.state == Leader:
 		r.EpochStart = m.lead.epochStart
-	case Resigned:
+	case m.leaderID == m.cfg.NodeID: // Resigned, or not started yet with the quorum state of a leader
 		r.LeaderID = None
 	}
 	return r
