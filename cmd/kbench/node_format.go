@@ -80,7 +80,7 @@ func (f *formatFlags) run(out io.Writer) error {
 		return err
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: free some space and format again", err)
-	case errors.Is(err, metalog.ErrFormatted), errors.Is(err, metalog.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, metalog.ErrFormatted), errors.Is(err, metalog.ErrForeign), errors.Is(err, metalog.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return badInput(err)
 	case err != nil:
 		return err

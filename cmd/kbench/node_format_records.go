@@ -29,6 +29,9 @@ func (f *formatFlags) records() (metadata.MetadataVersion, [][]byte, error) {
 		return version, nil, err
 	}
 	records := version.LevelRecords(levels)
+	if len(f.scram) > 0 && version < metadata.V3_5_IV2 {
+		return version, nil, fmt.Errorf("--add-scram: metadata.version %s has no such records; give --release-version %s or newer", version, metadata.V3_5_IV2)
+	}
 	for _, text := range f.scram {
 		r, err := parseScram(text)
 		if err != nil {
@@ -67,8 +70,21 @@ func (f *formatFlags) levels(version metadata.MetadataVersion) (map[string]int16
 			if dynamic := f.standalone != "" || f.initial != "" || f.noInitial; (level == 1) != dynamic || level > 1 {
 				return nil, fmt.Errorf("--feature kraft.version=%d: it is 1 with --standalone, --initial-controllers or --no-initial-controllers, and 0 without", level)
 			}
+		case level > int64(metadata.SupportedFeatures()[name].Max):
+			return nil, fmt.Errorf("--feature %s=%d: levels 0 to %d are known", name, level, metadata.SupportedFeatures()[name].Max)
 		default:
 			levels[name] = int16(level)
+		}
+	}
+	levelOf := func(name string) int16 {
+		if name == metadata.MetadataVersionFeature {
+			return int16(version)
+		}
+		return levels[name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if err := metadata.JudgeFeatureLevel(name, levels[name], levelOf); err != nil {
+			return nil, fmt.Errorf("--feature %s=%d: %w", name, levels[name], err)
 		}
 	}
 	return levels, nil

@@ -77,10 +77,10 @@ func (d *Directory) claim(clusterID string, nodeID kafka.BrokerID) error {
 }
 
 func (d *Directory) format(file, clusterID string, nodeID kafka.BrokerID) error {
-	if err := checkUnformatted(d.fs, d.path); err != nil {
+	d.meta = MetaProperties{ClusterID: clusterID, NodeID: nodeID, DirectoryID: RandomUUID()}
+	if err := checkUnformatted(d.fs, d.path, d.meta); err != nil {
 		return err
 	}
-	d.meta = MetaProperties{ClusterID: clusterID, NodeID: nodeID, DirectoryID: RandomUUID()}
 	if err := WriteAtomic(d.fs, file, d.meta.Encode()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}

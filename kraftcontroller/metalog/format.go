@@ -16,6 +16,9 @@ const bootstrapName = "bootstrap.checkpoint"
 // ErrFormatted says that a data directory has its meta.properties already.
 var ErrFormatted = errors.New("is formatted already")
 
+// ErrForeign says that it is that of another node or cluster.
+var ErrForeign = errors.New("is formatted for another node")
+
 // Format is what a new data directory is given, as `kafka-storage format` does.
 type Format struct {
 	ClusterID string
@@ -32,8 +35,8 @@ type Format struct {
 // FormatDirectory makes path the data directory that f describes. The snapshot
 // is written first and meta.properties last and at once, so that what a failure
 // leaves behind is not formatted and can be formatted again. A directory with
-// meta.properties gives ErrFormatted and stays as it is; so does one that holds
-// a log.
+// meta.properties gives ErrFormatted, or ErrForeign where it is another node's, and
+// stays as it is; so does one that holds a log.
 func FormatDirectory(fs FS, path string, f Format) (MetaProperties, error) {
 	meta := MetaProperties{ClusterID: f.ClusterID, NodeID: f.NodeID, DirectoryID: f.Directory}
 	if meta.DirectoryID.IsZero() {
@@ -57,7 +60,7 @@ func FormatDirectory(fs FS, path string, f Format) (MetaProperties, error) {
 }
 
 func format(fs FS, path string, meta MetaProperties, f Format) error {
-	if err := checkUnformatted(fs, path); err != nil {
+	if err := checkUnformatted(fs, path, meta); err != nil {
 		return err
 	}
 	dir := filepath.Join(path, PartitionDir)
@@ -81,14 +84,18 @@ func format(fs FS, path string, meta MetaProperties, f Format) error {
 }
 
 // checkUnformatted refuses a directory that somebody uses or used.
-func checkUnformatted(fs FS, path string) error {
+func checkUnformatted(fs FS, path string, want MetaProperties) error {
 	b, err := fs.ReadFile(filepath.Join(path, metaPropertiesName))
 	if err == nil {
 		m, err := DecodeMetaProperties(b)
 		if err != nil {
 			return fmt.Errorf("%s: %w", filepath.Join(path, metaPropertiesName), err)
 		}
-		return fmt.Errorf("it %w, for node %d of cluster %q: give another directory, or remove this one", ErrFormatted, m.NodeID, m.ClusterID)
+		is := ErrFormatted
+		if m.ClusterID != want.ClusterID || m.NodeID != want.NodeID {
+			is = ErrForeign
+		}
+		return fmt.Errorf("it %w, for node %d of cluster %q: give another directory, or remove this one", is, m.NodeID, m.ClusterID)
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -141,6 +141,19 @@ func TestFormatRefuses(t *testing.T) {
 			prepare: func(m *MemFS) error { _, err := FormatDirectory(m, "/d", f); return err },
 			want:    "for node 1 of cluster", is: ErrFormatted,
 		},
+		"a directory of another node": {
+			prepare: func(m *MemFS) error { g := f; g.NodeID = 2; _, err := FormatDirectory(m, "/d", g); return err },
+			want:    "for node 2 of cluster", is: ErrForeign,
+		},
+		"a directory of another cluster": {
+			prepare: func(m *MemFS) error {
+				g := f
+				g.ClusterID = "another"
+				_, err := FormatDirectory(m, "/d", g)
+				return err
+			},
+			want: `for node 1 of cluster "another"`, is: ErrForeign,
+		},
 		"a log without its meta.properties": {
 			prepare: func(m *MemFS) error { return WriteAtomic(m, "/d/"+PartitionDir+"/"+segmentName(0), []byte("x")) },
 			want:    "holds 00000000000000000000.log of a log",
