@@ -49,7 +49,7 @@ func (r *run) interfere(ctx context.Context, t *trialRun) error {
 		return err
 	}
 	defer func() {
-		if err := s.source.clean(context.WithoutCancel(ctx)); err != nil {
+		if err := tidily(ctx, s.source.clean); err != nil {
 			t.note(0, "what the changes were made to could not be removed: %v", err)
 		}
 	}()

@@ -44,7 +44,7 @@ func (r *run) mix(ctx context.Context, t *trialRun) error {
 				continue
 			}
 			s.stop()
-			if err := s.source.clean(context.WithoutCancel(ctx)); err != nil {
+			if err := tidily(ctx, s.source.clean); err != nil {
 				t.note(0, "what the %s changes were made to could not be removed: %v", kind, err)
 			}
 		}
