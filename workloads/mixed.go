@@ -38,16 +38,19 @@ func (r *run) mix(ctx context.Context, t *trialRun) error {
 	draws := w.draws(due(pacer, t.p.Duration), t.Seed)
 	spreads, err := t.mixture(ctx, w, draws)
 	defer func() {
-		for _, kind := range w.kinds {
-			s := spreads[kind]
-			if s == nil {
-				continue
+		_ = tidily(ctx, func(ctx context.Context) error {
+			for _, kind := range w.kinds {
+				s := spreads[kind]
+				if s == nil {
+					continue
+				}
+				s.stop()
+				if err := s.source.clean(ctx); err != nil {
+					t.note(0, "what the %s changes were made to could not be removed: %v", kind, err)
+				}
 			}
-			s.stop()
-			if err := tidily(ctx, s.source.clean); err != nil {
-				t.note(0, "what the %s changes were made to could not be removed: %v", kind, err)
-			}
-		}
+			return nil
+		})
 	}()
 	if err != nil {
 		return err
