@@ -49,6 +49,19 @@ func (a *Attach) Command(name string) string {
 	return ""
 }
 
+// lacks names the hook that would make f to a broker, or to a controller, which may
+// be a broker and has that one's hook then; "" where there is one.
+func (a *Attach) lacks(f workloads.Fault, controller bool) string {
+	hook := string(f) + "-broker"
+	if controller && a.Command(hook) == "" {
+		hook = string(f) + "-controller"
+	}
+	if a.Command(hook) != "" {
+		return ""
+	}
+	return hook
+}
+
 // attachedKinds are the workloads that keep to topics of their own.
 var attachedKinds = []string{"create-topics", "controlled-shutdown", "broker-failure", "controller-failover", "propagation"}
 
@@ -160,14 +173,19 @@ func (d *decoder) checkAttach() {
 			d.fault(w.at, path+".how", fmt.Sprintf("%s with target attach: kbench does not touch the network of nodes that it did not start", f), "write how: kill, or stop")
 			continue
 		}
+		controller := w.Kind == "controller-failover"
 		for _, need := range []workloads.Fault{f, f.Undo()} {
-			broker, controller := string(need)+"-broker", string(need)+"-controller"
-			switch {
-			case w.Kind != "controller-failover" && s.Attach.Command(broker) == "":
-				d.fault(w.at, path, w.Kind+" needs the hook "+broker+": kbench makes no fault by itself", fmt.Sprintf("write attach: {hooks: {%s: 'command'}}", broker))
-			case w.Kind == "controller-failover" && s.Attach.Command(controller) == "" && s.Attach.Command(broker) == "":
-				d.fault(w.at, path, w.Kind+" needs the hook "+controller+" or, where brokers are the candidates, "+broker, fmt.Sprintf("write attach: {hooks: {%s: 'command'}}", controller))
+			hook := s.Attach.lacks(need, controller)
+			if hook == "" {
+				continue
 			}
+			says := w.Kind + " needs the hook " + hook
+			if controller {
+				says += " or, where brokers are the candidates, " + string(need) + "-broker"
+			} else {
+				says += ": kbench makes no fault by itself"
+			}
+			d.fault(w.at, path, says, fmt.Sprintf("write attach: {hooks: {%s: 'command'}}", hook))
 		}
 	}
 }
@@ -187,20 +205,17 @@ func timedHooks(f workloads.Fault) []workloads.Fault {
 // attachedCannot says why a cluster that was found cannot have a fault of a
 // timeline, "" where it can.
 func attachedCannot(a *Attach, f workloads.TimedFault) string {
+	if f.Fault == workloads.FaultLogDir {
+		return "" // checkLogDirs says it
+	}
 	need := timedHooks(f.Fault)
 	if need == nil {
 		return "kbench touches no network, disk or processor that is not its own; hooks stop, kill, restart and pause nodes"
 	}
 	for _, on := range f.On {
-		// A controller may be a broker, whose hook it has then.
-		controller := strings.Contains(on, "controller")
 		for _, n := range need {
-			switch {
-			case a.Command(string(n)+"-broker") != "" || controller && a.Command(string(n)+"-controller") != "":
-			case controller:
-				return fmt.Sprintf("there is no hook %s-controller", n)
-			default:
-				return fmt.Sprintf("there is no hook %s-broker", n)
+			if hook := a.lacks(n, strings.Contains(on, "controller")); hook != "" {
+				return "there is no hook " + hook
 			}
 		}
 	}

@@ -194,11 +194,7 @@ func (d *decoder) checkTimeline() {
 				"end it before, or write a longer duration")
 		}
 		for _, t := range s.Targets {
-			why := cannot(t, s.Base.Cluster.Store, f)
-			if t == AttachTarget && f.Fault != workloads.FaultLogDir { // checkLogDirs refuses that
-				why = attachedCannot(s.Attach, f)
-			}
-			if why != "" {
+			if why := cannot(t, s, f); why != "" {
 				d.fault(at, path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, strings.Join(f.On, ", "), why), "take it out, or measure that target by another spec")
 			}
 		}
@@ -206,11 +202,14 @@ func (d *decoder) checkTimeline() {
 }
 
 // cannot says why a target cannot have a fault; "" where it may.
-func cannot(t Target, s Store, f workloads.TimedFault) string {
+func cannot(t Target, s *Spec, f workloads.TimedFault) string {
+	if t == AttachTarget {
+		return attachedCannot(s.Attach, f)
+	}
 	onStore := slices.ContainsFunc(f.On, func(on string) bool { return strings.HasPrefix(on, "store") || strings.HasPrefix(on, "zookeeper") })
 	switch f.Fault {
 	case workloads.FaultFsyncDelay, workloads.FaultFsyncError, workloads.FaultDiskFull:
-		return diskCannot(t, s, f, onStore)
+		return diskCannot(t, s.Base.Cluster.Store, f, onStore)
 	case workloads.FaultExpire:
 		if !t.InZooKeeper() {
 			return "its nodes have no session with ZooKeeper"
