@@ -39,14 +39,7 @@ func TestControllersRegister(t *testing.T) {
 		}
 	}
 	await(t, "the restarted controller to register anew", registered(3))
-	req := kmsg.NewPtrUpdateFeaturesRequest()
-	req.Version = 2
-	u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
-	u.Feature, u.MaxVersionLevel, u.UpgradeType = metadata.MetadataVersionFeature, int16(metadata.NewestMetadataVersion), 1
-	req.FeatureUpdates = append(req.FeatureUpdates, u)
-	if r := cl.request(req).(*kmsg.UpdateFeaturesResponse); r.ErrorCode != 0 {
-		t.Fatalf("%v %v", kafka.ErrorCode(r.ErrorCode), *r.ErrorMessage)
-	}
+	cl.upgrade(metadata.NewestMetadataVersion)
 	if level := cl.active(-1).c.View().Image.FeatureLevel(metadata.MetadataVersionFeature); level != int16(metadata.NewestMetadataVersion) {
 		t.Errorf("metadata.version is %d", level)
 	}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"kbench/broker"
 	"kbench/internal/heldport/heldtest"
 	"kbench/kafka"
@@ -58,14 +56,7 @@ func TestBrokerRegistersAgainWithDirectories(t *testing.T) {
 	if len(before.LogDirs) != 0 {
 		t.Fatalf("directories %v at metadata.version %s", before.LogDirs, metadata.V3_6_IV2)
 	}
-	req := kmsg.NewPtrUpdateFeaturesRequest()
-	req.Version = 1
-	u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
-	u.Feature, u.MaxVersionLevel, u.UpgradeType = metadata.MetadataVersionFeature, int16(metadata.V3_7_IV2), 1
-	req.FeatureUpdates = append(req.FeatureUpdates, u)
-	if r := cl.request(req).(*kmsg.UpdateFeaturesResponse); r.ErrorCode != 0 {
-		t.Fatalf("%v %v", kafka.ErrorCode(r.ErrorCode), *r.ErrorMessage)
-	}
+	cl.upgrade(metadata.V3_7_IV2)
 	await(t, "the directory in the registration", func() bool {
 		reg, ok := b.Image().Broker(1)
 		if ok && (reg.Fenced || reg.Epoch != before.Epoch || reg.Incarnation != before.Incarnation) {

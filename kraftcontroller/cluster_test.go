@@ -18,6 +18,7 @@ import (
 	"kbench/internal/heldport/heldtest"
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/machine"
 	"kbench/kraftcontroller/metalog"
@@ -253,6 +254,19 @@ func isNotController(resp kmsg.Response) bool {
 		code = kafka.ErrorCode(r.ErrorCode)
 	}
 	return code == kafka.NotController
+}
+
+// upgrade raises the metadata.version.
+func (cl *cluster) upgrade(to metadata.MetadataVersion) {
+	cl.t.Helper()
+	req := kmsg.NewPtrUpdateFeaturesRequest()
+	req.Version = 2
+	u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+	u.Feature, u.MaxVersionLevel, u.UpgradeType = metadata.MetadataVersionFeature, int16(to), 1
+	req.FeatureUpdates = append(req.FeatureUpdates, u)
+	if r := cl.request(req).(*kmsg.UpdateFeaturesResponse); r.ErrorCode != 0 {
+		cl.t.Fatalf("metadata.version %v: %v %v", to, kafka.ErrorCode(r.ErrorCode), *r.ErrorMessage)
+	}
 }
 
 // createTopic makes a topic and says whether it was acknowledged.

@@ -74,21 +74,27 @@ func TestFsyncErrorStopsTheNodeAndAcknowledgesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case err = <-lead.done:
-	case <-time.After(patience):
-		t.Fatal("the node runs on after a failed fsync")
-	}
-	if !errors.Is(err, unix.EIO) {
-		t.Fatalf("Run gives %v", err)
-	}
+	lead.endsOf(t, unix.EIO)
 	if hw := lead.client.HighWatermark(); hw > offset {
 		t.Errorf("a record whose fsync failed counts as committed: high watermark %d, offset %d", hw, offset)
 	}
 	if _, err := lead.client.Append(at.Epoch, [][]byte{[]byte("x")}); !errors.Is(err, kafka.NotLeaderOrFollower) {
 		t.Errorf("append after it: %v", err)
 	}
-	lead.done <- nil
+}
+
+// endsOf waits until the node has ended by itself, of want.
+func (n *node) endsOf(t *testing.T, want error) {
+	t.Helper()
+	select {
+	case err := <-n.done:
+		n.done <- nil // for who stops the node
+		if !errors.Is(err, want) {
+			t.Fatalf("Run gives %v, want %v", err, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the node runs on, want it to end of %v", want)
+	}
 }
 
 // TestSnapshotFsyncErrorStopsTheNode: whether the fsync of a snapshot fails while
@@ -110,10 +116,7 @@ func TestSnapshotFsyncErrorStopsTheNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			await(t, "the listener", func() bool { v, _ := lead.rec.snapshot(); return len(v) == 1 })
-			lead.rec.mu.Lock()
-			id, stamp := lead.rec.last, lead.rec.stamp
-			lead.rec.mu.Unlock()
-			w, err := lead.client.NewSnapshot(id, stamp)
+			w, err := lead.client.NewSnapshot(lead.rec.end())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,15 +130,7 @@ func TestSnapshotFsyncErrorStopsTheNode(t *testing.T) {
 			if !errors.Is(err, unix.EIO) {
 				t.Fatalf("the snapshot gives %v", err)
 			}
-			select {
-			case err = <-lead.done:
-			case <-time.After(patience):
-				t.Fatal("the node runs on after a failed fsync")
-			}
-			if !errors.Is(err, unix.EIO) {
-				t.Errorf("Run gives %v", err)
-			}
-			lead.done <- nil
+			lead.endsOf(t, unix.EIO)
 		})
 	}
 }
@@ -153,15 +148,7 @@ func TestFullDiskStopsTheNode(t *testing.T) {
 	if err == nil {
 		t.Fatal("the disk never filled")
 	}
-	select {
-	case err = <-lead.done:
-	case <-time.After(patience):
-		t.Fatal("the node runs on with a full disk")
-	}
-	if !errors.Is(err, unix.ENOSPC) {
-		t.Fatalf("Run gives %v", err)
-	}
-	lead.done <- nil
+	lead.endsOf(t, unix.ENOSPC)
 }
 
 type brokenListener struct{ recorder }

@@ -107,6 +107,13 @@ func (r *recorder) snapshot() (values []string, leader LeaderAndEpoch) {
 	return append([]string(nil), r.values...), r.leader
 }
 
+// end is where a snapshot of what was heard ends, and its timestamp.
+func (r *recorder) end() (id metalog.SnapshotID, stamp int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last, r.stamp
+}
+
 // node is one member of a test quorum.
 type node struct {
 	t       testing.TB
@@ -415,10 +422,7 @@ func TestSnapshotBringsAnOldNodeUp(t *testing.T) {
 		want = append(want, v)
 	}
 	await(t, "the leader's listener", func() bool { v, _ := lead.rec.snapshot(); return len(v) == 200 })
-	lead.rec.mu.Lock()
-	id, stamp := lead.rec.last, lead.rec.stamp
-	lead.rec.mu.Unlock()
-	w, err := lead.client.NewSnapshot(id, stamp)
+	w, err := lead.client.NewSnapshot(lead.rec.end())
 	if err != nil {
 		t.Fatal(err)
 	}

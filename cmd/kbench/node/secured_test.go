@@ -313,13 +313,19 @@ func (r *rig) controllersOnly(at string) {
 			continue
 		}
 		req.SetVersion(served.Min)
-		resp, err := conn.Request(r.t.Context(), req)
-		if err != nil {
-			r.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
-		}
-		if code := topCode(resp); code != kafka.ClusterAuthorizationFailed {
-			r.t.Errorf("%s by bob: %v", kmsg.NameForKey(req.Key()), code)
-		}
+		r.mayNot(conn, req)
+	}
+}
+
+// mayNot sends a request that its sender has no right to on the cluster.
+func (r *rig) mayNot(conn *wire.Conn, req kmsg.Request) {
+	r.t.Helper()
+	resp, err := conn.Request(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
+	}
+	if code := topCode(resp); code != kafka.ClusterAuthorizationFailed {
+		r.t.Errorf("%s: %v, %+v", kmsg.NameForKey(req.Key()), code, resp)
 	}
 }
 
@@ -338,13 +344,7 @@ func (r *rig) ofController(at string) {
 	describe := kmsg.NewPtrDescribeClusterRequest()
 	describe.Version, describe.EndpointType = 1, 2
 	for _, req := range []kmsg.Request{fetch, kmsg.NewPtrFetchSnapshotRequest(), describe} {
-		resp, err := conn.Request(r.t.Context(), req)
-		if err != nil {
-			r.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
-		}
-		if code := topCode(resp); code != kafka.ClusterAuthorizationFailed {
-			r.t.Errorf("%s by bob: %v, %+v", kmsg.NameForKey(req.Key()), code, resp)
-		}
+		r.mayNot(conn, req)
 	}
 }
 
