@@ -219,14 +219,11 @@ func (l *Log) TruncateTo(offset kafka.Offset) error {
 
 func (l *Log) truncate(offset kafka.Offset) error {
 	for n := len(l.segments) - 1; n > 0 && l.segments[n].base >= offset; n-- {
+		// It must not come back after the one before it was cut.
 		if err := l.removeSegment(l.segments[n]); err != nil {
 			return err
 		}
 		l.segments = l.segments[:n]
-		// It must not come back after the one before it was cut.
-		if err := l.syncDir(); err != nil {
-			return err
-		}
 	}
 	active := l.segments[len(l.segments)-1]
 	if err := active.truncate(offset); err != nil {

@@ -208,7 +208,8 @@ func (l *Log) epochBeforeStart() kafka.LeaderEpoch {
 	return 0
 }
 
-// restart drops every segment and begins an empty one where id ends.
+// restart drops every segment and begins an empty one where id ends. The snapshot
+// id is durable, so that whatever part of this a crash leaves is begun again.
 func (l *Log) restart(id SnapshotID) error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		if err := l.removeSegment(l.segments[i]); err != nil {
@@ -224,8 +225,10 @@ func (l *Log) restart(id SnapshotID) error {
 	return l.syncDir()
 }
 
+// removeSegment removes the first or the last file, durably: of several that go,
+// a crash must not leave one behind a gap.
 func (l *Log) removeSegment(s *segment) error {
-	return errors.Join(s.file.Close(), l.cfg.FS.Remove(s.path), l.removeIndexes(s))
+	return errors.Join(s.file.Close(), l.cfg.FS.Remove(s.path), l.removeIndexes(s), l.syncDir())
 }
 
 // StartOffset is the first offset the log holds.

@@ -59,7 +59,7 @@ var plantedBugs = []plant.Bug{
 	},
 	{
 		Name:       "cut-before-the-next-file-is-gone-for-good",
-		Edits:      []plant.Edit{{"append.go", "\t\tif err := l.syncDir(); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\tactive :=", "\t\tl.dirDirty = true\n\t}\n\tactive :="}},
+		Edits:      []plant.Edit{{"log.go", "l.removeIndexes(s), l.syncDir())", "l.removeIndexes(s))"}},
 		Invariants: []string{"Opens"},
 	},
 }
