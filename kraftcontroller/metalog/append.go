@@ -32,9 +32,6 @@ func (l *Log) Append(raw []byte) error {
 			return l.fail(fmt.Errorf("begin a log segment: %w", err))
 		}
 	}
-	if err := l.beginEpochs(raw); err != nil {
-		return l.fail(err)
-	}
 	if err := active.write(raw); err != nil {
 		return l.fail(err)
 	}
@@ -47,6 +44,11 @@ func (l *Log) Append(raw []byte) error {
 			return l.fail(err)
 		}
 		rest = rest[h.SizeBytes:]
+	}
+	if l.cfg.NoSync {
+		if err := l.tellEpochs(); err != nil {
+			return l.fail(err)
+		}
 	}
 	return nil
 }
@@ -73,24 +75,6 @@ func (l *Log) isFull(active *segment, raw []byte) (bool, error) {
 		rest = rest[h.SizeBytes:]
 	}
 	return newest-active.first > l.cfg.SegmentAge.Milliseconds(), nil
-}
-
-// beginEpochs tells of the epochs that begin with raw before it is written, as
-// Kafka does: an append that is refused leaves no batch behind.
-func (l *Log) beginEpochs(raw []byte) error {
-	epochs := l.epochs
-	for rest := raw; len(rest) > 0; {
-		h, err := ReadHeader(rest)
-		if err != nil {
-			return err
-		}
-		epochs = withEpoch(epochs, h)
-		rest = rest[h.SizeBytes:]
-	}
-	if len(epochs) == len(l.epochs) {
-		return nil
-	}
-	return l.writeEpochCheckpoint(epochs)
 }
 
 // fail remembers the first failure, which is final: what a failed write or
@@ -182,6 +166,9 @@ func (l *Log) Flush() error {
 		return l.fail(fmt.Errorf("flush metadata log: %w", err))
 	}
 	l.synced = max(l.synced, min(end, l.end()))
+	if err := l.tellEpochs(); err != nil {
+		return l.fail(err)
+	}
 	return nil
 }
 
@@ -218,6 +205,15 @@ func (l *Log) TruncateTo(offset kafka.Offset) error {
 }
 
 func (l *Log) truncate(offset kafka.Offset) error {
+	end, err := l.endBelow(offset)
+	if err != nil {
+		return err
+	}
+	l.synced = min(l.synced, end)
+	l.epochs = l.epochs[:sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })]
+	if err := l.tellEpochs(); err != nil {
+		return err
+	}
 	for n := len(l.segments) - 1; n > 0 && l.segments[n].base >= offset; n-- {
 		// It must not come back after the one before it was cut.
 		if err := l.removeSegment(l.segments[n]); err != nil {
@@ -232,16 +228,7 @@ func (l *Log) truncate(offset kafka.Offset) error {
 	if err := l.writeIndexes(active); err != nil { // entries behind the end would be wrong
 		return err
 	}
-	end := active.end
-	i := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].Start >= end })
-	if i < len(l.epochs) {
-		l.epochs = l.epochs[:i]
-		if err := l.writeEpochCheckpoint(l.epochs); err != nil {
-			return err
-		}
-	}
 	l.changes = slices.DeleteFunc(l.changes, func(c QuorumChange) bool { return c.Offset >= end })
-	l.synced = min(l.synced, end)
 	if err := l.syncFile(active.file); err != nil {
 		return err
 	}
@@ -250,6 +237,21 @@ func (l *Log) truncate(offset kafka.Offset) error {
 		return l.syncDir()
 	}
 	return nil
+}
+
+// endBelow is where the log will end once every batch is dropped that ends above
+// offset.
+func (l *Log) endBelow(offset kafka.Offset) (kafka.Offset, error) {
+	n := len(l.segments) - 1
+	for n > 0 && l.segments[n].base >= offset {
+		n--
+	}
+	s := l.segments[n]
+	if offset >= s.end {
+		return s.end, nil
+	}
+	_, h, err := s.seek(offset)
+	return h.BaseOffset, err
 }
 
 // TruncateFullyTo drops the whole log and begins an empty one where the
@@ -264,7 +266,7 @@ func (l *Log) TruncateFullyTo(id SnapshotID) error {
 	if !l.hasSnapshot(id) {
 		return fmt.Errorf("truncate metadata log fully to snapshot %v: there is no such snapshot", id)
 	}
-	if err := errors.Join(l.restart(id), l.writeEpochCheckpoint(l.epochs)); err != nil {
+	if err := l.restart(id); err != nil {
 		return l.fail(fmt.Errorf("truncate metadata log fully to snapshot %v: %w", id, err))
 	}
 	l.synced = l.end()
@@ -306,5 +308,5 @@ func (l *Log) dropEpochs() error {
 	if len(l.epochs) == epochs {
 		return nil
 	}
-	return l.writeEpochCheckpoint(l.epochs)
+	return l.tellEpochs()
 }

@@ -12,7 +12,8 @@
 //	  00000000000000000812-0000000003.checkpoint        snapshot: end offset (exclusive), epoch
 //	  00000000000000000000-0000000000.checkpoint        what formatting wrote: first records, first voters
 //	  quorum-state                                      epoch, leader and vote
-//	  leader-epoch-checkpoint, partition.metadata       for Kafka's own tools
+//	  leader-epoch-checkpoint                           epochs of which a record is durable: what the log must reach
+//	  partition.metadata                                for Kafka's own tools
 //
 // It owns bytes and files. It must not know what a record means, who leads,
 // or what is committed: raftclient decides what is appended, truncated and

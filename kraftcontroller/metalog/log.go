@@ -53,6 +53,7 @@ type Log struct {
 	start     kafka.Offset
 	before    kafka.LeaderEpoch // of the record before start
 	epochs    []EpochStart
+	told      []EpochStart   // what leader-epoch-checkpoint says
 	changes   []QuorumChange // of the quorum, in the records held
 	snapshots []SnapshotID   // by end offset
 	synced    kafka.Offset
@@ -85,17 +86,32 @@ func (l *Log) open() error {
 	if err := l.cfg.FS.MkdirAll(l.cfg.Dir); err != nil {
 		return err
 	}
-	bases, err := l.listFiles()
+	names, err := l.cfg.FS.ReadDir(l.cfg.Dir)
 	if err != nil {
 		return err
 	}
-	if err := l.loadSegments(bases); err != nil {
+	bases, err := l.listFiles(names)
+	if err != nil {
+		return err
+	}
+	told := false
+	if l.told, told, err = l.readEpochCheckpoint(); err != nil {
+		return err
+	}
+	tail, err := l.loadSegments(bases)
+	if err != nil {
+		return err
+	}
+	if err := l.checkNothingLost(names); err != nil {
+		return err
+	}
+	if err := l.cut(tail); err != nil {
 		return err
 	}
 	if err := l.alignWithSnapshots(); err != nil {
 		return err
 	}
-	if err := l.writeSidecars(); err != nil {
+	if err := l.writePartitionMetadata(); err != nil {
 		return err
 	}
 	for _, s := range l.segments {
@@ -106,16 +122,15 @@ func (l *Log) open() error {
 	// What was read may be in the page cache only: a process that was killed
 	// before its fsync leaves such bytes.
 	l.dirDirty = true
-	return l.Flush()
+	if err := l.Flush(); err != nil || told {
+		return err
+	}
+	return l.writeEpochCheckpoint(l.epochs)
 }
 
 // listFiles fills l.snapshots, removes what an interrupted write left, and
 // gives the base offsets of the segments, ascending.
-func (l *Log) listFiles() ([]kafka.Offset, error) {
-	names, err := l.cfg.FS.ReadDir(l.cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
+func (l *Log) listFiles(names []string) ([]kafka.Offset, error) {
 	var bases []kafka.Offset
 	for _, name := range names {
 		if base, ok := parseSegmentName(name); ok {
@@ -133,36 +148,51 @@ func (l *Log) listFiles() ([]kafka.Offset, error) {
 	return bases, nil
 }
 
-func (l *Log) loadSegments(bases []kafka.Offset) error {
+// loadSegments reads every file and gives the torn end of the last one, which is
+// not cut yet; nil where it is whole.
+func (l *Log) loadSegments(bases []kafka.Offset) (*badTail, error) {
+	var tail *badTail
 	for i, base := range bases {
 		s, err := openSegment(l.cfg.FS, l.cfg.Dir, base)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l.segments = append(l.segments, s)
 		if i > 0 && l.segments[i-1].end != base {
-			return fmt.Errorf("%w: %s begins at offset %d, but the file before it ends at %d: a file is missing or cut short", ErrCorrupt, s.path, base, l.segments[i-1].end)
+			return nil, fmt.Errorf("%w: %s begins at offset %d, but the file before it ends at %d: a file is missing or cut short; %s", ErrCorrupt, s.path, base, l.segments[i-1].end, StartAnew)
 		}
 		reason, err := s.scan(l.noteBatch)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if reason == nil {
 			continue
 		}
-		tail := reason.(*badTail)
+		tail = reason.(*badTail)
 		if i < len(bases)-1 {
-			return fmt.Errorf("%w, with newer files behind it: the log is damaged in its middle; restore the directory, or remove it and let the node fetch the log again from the quorum", tail)
+			return nil, fmt.Errorf("%w, with newer files behind it: the log is damaged in its middle; %s", tail, StartAnew)
 		}
-		if err := s.repair(tail); err != nil {
-			return err
+		if err := s.checkTorn(tail); err != nil {
+			return nil, err
 		}
-		l.cfg.Logger.Warn("cut the torn end off the metadata log", "file", s.path,
-			"byte", tail.at, "cutBytes", tail.size-tail.at, "endOffset", s.end, "reason", tail.reason)
 	}
 	if len(l.segments) > 0 {
 		l.start = l.segments[0].base
 	}
+	return tail, nil
+}
+
+// cut takes the torn end off the last file.
+func (l *Log) cut(tail *badTail) error {
+	if tail == nil {
+		return nil
+	}
+	s := l.segments[len(l.segments)-1]
+	if err := s.cut(tail); err != nil {
+		return err
+	}
+	l.cfg.Logger.Warn("cut the torn end off the metadata log", "file", s.path,
+		"byte", tail.at, "cutBytes", tail.size-tail.at, "endOffset", s.end, "reason", tail.reason)
 	return nil
 }
 
@@ -186,7 +216,7 @@ func (l *Log) alignWithSnapshots() error {
 		return l.restart(SnapshotID{})
 	}
 	if l.start > 0 && (!has || latest.EndOffset < l.start) {
-		return fmt.Errorf("%w: %s begins at offset %d and no snapshot holds what came before: files are missing", ErrCorrupt, l.segments[0].path, l.start)
+		return fmt.Errorf("%w: %s begins at offset %d and no snapshot holds what came before: files are missing; %s", ErrCorrupt, l.segments[0].path, l.start, StartAnew)
 	}
 	l.before = l.epochBeforeStart()
 	return nil
@@ -211,6 +241,10 @@ func (l *Log) epochBeforeStart() kafka.LeaderEpoch {
 // restart drops every segment and begins an empty one where id ends. The snapshot
 // id is durable, so that whatever part of this a crash leaves is begun again.
 func (l *Log) restart(id SnapshotID) error {
+	l.epochs, l.changes = nil, nil
+	if err := l.tellEpochs(); err != nil {
+		return err
+	}
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		if err := l.removeSegment(l.segments[i]); err != nil {
 			return err
@@ -221,7 +255,7 @@ func (l *Log) restart(id SnapshotID) error {
 	if err != nil {
 		return err
 	}
-	l.segments, l.start, l.before, l.epochs, l.changes = []*segment{s}, id.EndOffset, id.Epoch, nil, nil
+	l.segments, l.start, l.before = []*segment{s}, id.EndOffset, id.Epoch
 	return l.syncDir()
 }
 

@@ -133,7 +133,7 @@ func ReadQuorumState(fs FS, path string) (QuorumState, bool, error) {
 	}
 	s, err := DecodeQuorumState(b)
 	if err != nil {
-		return QuorumState{}, false, fmt.Errorf("%s: %w: the node may have voted and not know it; restore the file, or remove the whole directory once the quorum has a majority without this node", path, err)
+		return QuorumState{}, false, fmt.Errorf("%s: %w: the node may have voted and not know it; %s", path, err, StartAnew)
 	}
 	return s, true, nil
 }

@@ -81,15 +81,20 @@ func (s *segment) batchBehind(b *badTail) (int64, bool, error) {
 	return 0, false, nil
 }
 
-// repair cuts the bad tail off the last segment of a log, or refuses.
-func (s *segment) repair(b *badTail) error {
+// checkTorn refuses a bad tail that is no torn last write.
+func (s *segment) checkTorn(b *badTail) error {
 	at, found, err := s.batchBehind(b)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.path, err)
 	}
 	if found {
-		return fmt.Errorf("%w, and a good batch stands behind it at byte %d: the log is damaged in its middle; restore the directory, or remove it and let the node fetch the log again from the quorum", b, at)
+		return fmt.Errorf("%w, and a good batch stands behind it at byte %d: the log is damaged in its middle; %s", b, at, StartAnew)
 	}
+	return nil
+}
+
+// cut drops the bad tail.
+func (s *segment) cut(b *badTail) error {
 	if err := s.file.Truncate(b.at); err != nil {
 		return fmt.Errorf("truncate %s to %d bytes: %w", s.path, b.at, err)
 	}

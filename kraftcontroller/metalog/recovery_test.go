@@ -135,10 +135,11 @@ func TestRecovery(t *testing.T) {
 		{"a segment in the middle is missing", func(d damaged) { d.remove(d.segment(6)) }, 0, 0, segmentName(12)},
 		{"the first segment is missing", func(d damaged) { d.remove(d.segment(0)) }, 0, 0, segmentName(6)},
 		{"the first segment is missing, a snapshot holds it", func(d damaged) { d.remove(d.segment(0)); d.snapshot(SnapshotID{6, 1}) }, 6, whole, ""},
-		{"all segments are missing, a snapshot is there", func(d damaged) {
+		{"a snapshot was to replace all segments", func(d damaged) {
 			for _, base := range []kafka.Offset{0, 6, 12} {
 				d.remove(d.segment(base))
 			}
+			d.edit(filepath.Join(testDir, epochCheckpointName), func([]byte) []byte { return []byte("0\n0\n") })
 			d.snapshot(SnapshotID{12, 1})
 		}, 12, 12, ""},
 		{"a snapshot is ahead of the log", func(d damaged) { d.snapshot(SnapshotID{40, 2}) }, 40, 40, ""},

@@ -62,6 +62,11 @@ var plantedBugs = []plant.Bug{
 		Edits:      []plant.Edit{{"log.go", "l.removeIndexes(s), l.syncDir())", "l.removeIndexes(s))"}},
 		Invariants: []string{"Opens"},
 	},
+	{
+		Name:       "truncated-epochs-are-still-told",
+		Edits:      []plant.Edit{{"append.go", "\tif err := l.tellEpochs(); err != nil {\n\t\treturn err\n\t}\n\tfor n :=", "\tfor n :="}},
+		Invariants: []string{"Opens"},
+	},
 }
 
 // TestPlantedBugsApply keeps the planted bugs up with the source. That they are
