@@ -68,6 +68,7 @@ const (
 	ElectionNotNeeded                  ErrorCode = 84
 	NoReassignmentInProgress           ErrorCode = 85
 	InvalidRecord                      ErrorCode = 87
+	ThrottlingQuotaExceeded            ErrorCode = 89
 	ResourceNotFound                   ErrorCode = 91
 	DuplicateResource                  ErrorCode = 92
 	UnacceptableCredential             ErrorCode = 93
@@ -155,6 +156,7 @@ var errorNames = map[ErrorCode]string{
 	ElectionNotNeeded:                  "ELECTION_NOT_NEEDED",
 	NoReassignmentInProgress:           "NO_REASSIGNMENT_IN_PROGRESS",
 	InvalidRecord:                      "INVALID_RECORD",
+	ThrottlingQuotaExceeded:            "THROTTLING_QUOTA_EXCEEDED",
 	ResourceNotFound:                   "RESOURCE_NOT_FOUND",
 	DuplicateResource:                  "DUPLICATE_RESOURCE",
 	UnacceptableCredential:             "UNACCEPTABLE_CREDENTIAL",

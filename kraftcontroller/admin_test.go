@@ -145,6 +145,44 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
+// TestMutationQuota: a quota on mutations counts the client whose request a broker
+// forwards, by its name and its client id.
+func TestMutationQuota(t *testing.T) {
+	cl := newCluster(t, 1, nil)
+	cl.broker(1)
+	set := kmsg.NewPtrAlterClientQuotasRequest()
+	set.Version = 1
+	entry := kmsg.NewAlterClientQuotasRequestEntry()
+	for kind, name := range map[string]string{"user": "ann", "client-id": "app"} {
+		entry.Entity = append(entry.Entity, kmsg.AlterClientQuotasRequestEntryEntity{Type: kind, Name: &name})
+	}
+	entry.Ops = append(entry.Ops, kmsg.AlterClientQuotasRequestEntryOp{Key: "controller_mutation_rate", Value: 0.01})
+	set.Entries = append(set.Entries, entry)
+	if r := cl.request(set).(*kmsg.AlterClientQuotasResponse); r.Entries[0].ErrorCode != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, want := range []struct {
+		principal, client, topic string
+		code                     kafka.ErrorCode
+	}{
+		{"User:ann", "app", "a", kafka.None},
+		{"User:ann", "app", "b", kafka.ThrottlingQuotaExceeded},
+		{"User:ann", "other", "c", kafka.None},
+		{"User:bob", "app", "d", kafka.None},
+	} {
+		req := createTopics(want.topic, 1, 1)
+		env := cl.request(wire.WrapRequest(&wire.Request{Principal: want.principal, ClientID: want.client, Body: req}, 1)).(*kmsg.EnvelopeResponse)
+		resp, err := wire.UnwrapResponse(req, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		created := resp.(*kmsg.CreateTopicsResponse)
+		if code := kafka.ErrorCode(created.Topics[0].ErrorCode); code != want.code || (created.ThrottleMillis > 0) != (code != kafka.None) {
+			t.Errorf("%s as %s creates %s: %s, to wait %d ms", want.principal, want.client, want.topic, code, created.ThrottleMillis)
+		}
+	}
+}
+
 // gaugeNames are those of Kafka 4.4, and what kbench has of its own.
 func gaugeNames() []string {
 	var names []string

@@ -71,7 +71,7 @@ func (c *Controller) askMachine(ctx context.Context, r *wire.Request) (answer, e
 	id, ch := c.calls.begin()
 	defer c.calls.end(id)
 	select {
-	case c.requests <- queued{machine.Request{ID: id, Body: r.Body, Principal: r.Principal}, c.now()}:
+	case c.requests <- queued{machine.Request{ID: id, Body: r.Body, Principal: r.Principal, ClientID: r.ClientID}, c.now()}:
 	case <-c.stopped:
 		return answer{}, ErrStopped
 	case <-ctx.Done():

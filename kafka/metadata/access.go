@@ -153,6 +153,9 @@ func (a *Access) Quotas() iter.Seq2[QuotaEntity, map[string]float64] {
 	}
 }
 
+// NumQuotas counts the entities that have quotas.
+func (a *Access) NumQuotas() int { return a.quotas.Len() }
+
 // Quota gives the quotas of an entity, nil for none.
 func (a *Access) Quota(e QuotaEntity) map[string]float64 {
 	found, _ := a.quotas.Get(quotaEntry{entity: e})

@@ -16,6 +16,7 @@ func (m *Machine) createPartitions(r Request, req *kmsg.CreatePartitionsRequest)
 	for _, t := range req.Topics {
 		names[t.Topic]++
 	}
+	quota := m.mutationQuota(r, strictCreatePartitions)
 	var records []metadata.Record
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -31,6 +32,9 @@ func (m *Machine) createPartitions(r Request, req *kmsg.CreatePartitionsRequest)
 			_, err := m.carryOut(r, refuse(refusal.Of(req, f.code, f.message)))
 			return err
 		}
+		if f == nil {
+			f = quota.take(len(added))
+		}
 		if f != nil {
 			resp.Topics = append(resp.Topics, createPartitionsAnswer(t.Topic, f.code, f.message))
 			continue
@@ -38,6 +42,7 @@ func (m *Machine) createPartitions(r Request, req *kmsg.CreatePartitionsRequest)
 		records = append(records, added...)
 		resp.Topics = append(resp.Topics, createPartitionsAnswer(t.Topic, kafka.None, ""))
 	}
+	resp.ThrottleMillis = quota.throttleMs()
 	if req.ValidateOnly {
 		records = nil
 	}

@@ -30,6 +30,7 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 	for _, t := range req.Topics {
 		names[t.Topic]++
 	}
+	quota := m.mutationQuota(r, strictCreateTopics)
 	requested := map[string]string{} // names of this request that are created, by collision key
 	var records []metadata.Record
 	for i := range req.Topics {
@@ -50,12 +51,16 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 			_, err := m.carryOut(r, refuse(refusal.Of(req, f.code, f.message)))
 			return err
 		}
+		if f == nil {
+			f = quota.take(int(answer.NumPartitions))
+		}
 		if f != nil {
-			answer = createTopicError(t.Topic, f.code, f.message)
+			created, answer = nil, createTopicError(t.Topic, f.code, f.message)
 		}
 		records = append(records, created...)
 		resp.Topics = append(resp.Topics, answer)
 	}
+	resp.ThrottleMillis = quota.throttleMs()
 	if req.ValidateOnly {
 		records = nil
 	}

@@ -37,12 +37,16 @@ func (t deleteTarget) answer(code kafka.ErrorCode, message string) kmsg.DeleteTo
 // deleteTopics decides DeleteTopics (20), answering in the request's order.
 func (m *Machine) deleteTopics(r Request, req *kmsg.DeleteTopicsRequest) error {
 	resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
+	quota := m.mutationQuota(r, strictDeleteTopics)
 	var records []metadata.Record
 	gone := map[kafka.UUID]bool{}
 	for _, target := range deleteTargets(req) {
 		t, f := m.deleteTarget(target)
 		if f == nil && gone[t.ID()] {
 			f = faultf(kafka.InvalidRequest, "Duplicate topic.")
+		}
+		if f == nil {
+			f = quota.take(t.Len())
 		}
 		if f != nil {
 			resp.Topics = append(resp.Topics, target.answer(f.code, f.message))
@@ -53,6 +57,7 @@ func (m *Machine) deleteTopics(r Request, req *kmsg.DeleteTopicsRequest) error {
 		name := t.Name()
 		resp.Topics = append(resp.Topics, deleteTarget{&name, t.ID()}.answer(kafka.None, ""))
 	}
+	resp.ThrottleMillis = quota.throttleMs()
 	_, err := m.carryOut(r, atomicOf(records, resp))
 	return err
 }

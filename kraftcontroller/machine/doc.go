@@ -48,7 +48,9 @@
 // broker's going have no limit of records, since they are what keeps a cluster
 // of any size alive, and are cut into batches; replicas that are removed are not
 // kept as eligible; a cancelled reassignment whose old replicas are not in sync
-// is marked as recovering; kraft.version is not decided here.
+// is marked as recovering; kraft.version is not decided here; who is above a
+// controller_mutation_rate is told how long to wait (KIP-599), but may send
+// before: connections are not muted.
 //
 // An error of Step is final: a record did not replay, or the log broke a
 // promise. The machine must not be used again and the node stops.
@@ -157,6 +159,7 @@
 //	error    ELIGIBLE_LEADERS_NOT_AVAILABLE           stories/elect_leaders
 //	error    ELECTION_NOT_NEEDED                      stories/elect_leaders
 //	error    NO_REASSIGNMENT_IN_PROGRESS              stories/reassignment
+//	error    THROTTLING_QUOTA_EXCEEDED                stories/mutation_quota
 //	error    RESOURCE_NOT_FOUND                       stories/scram
 //	error    DUPLICATE_RESOURCE                       stories/scram
 //	error    UNACCEPTABLE_CREDENTIAL                  stories/scram

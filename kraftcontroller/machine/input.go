@@ -54,9 +54,10 @@ type Snapshot struct {
 type Request struct {
 	ID   uint64 // names the request in the responses; the caller's own
 	Body kmsg.Request
-	// Principal is who asks, for delegation tokens: type:name, "" for one who
-	// did not authenticate.
+	// Principal is who asks, type:name, for delegation tokens and quotas.
 	Principal string
+	// ClientID is what the client calls itself, for quotas; "" for nothing.
+	ClientID string
 }
 
 // Tick does what is due. It is stepped when Effects.Deadline has come; an

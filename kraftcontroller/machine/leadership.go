@@ -115,6 +115,7 @@ func (m *Machine) renounce() {
 	m.log.revert()
 	m.sessions = sessions{}
 	m.tasks = idleTasks()
+	clear(m.buckets)
 }
 
 // committed moves the stable offset. A standby replays; the active controller

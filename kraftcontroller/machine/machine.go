@@ -20,6 +20,7 @@ type Machine struct {
 	sessions  sessions
 	purgatory purgatory
 	tasks     tasks
+	buckets   map[mutator]*tokenBucket // of this leadership; empty without quotas
 
 	out Effects
 }
@@ -29,7 +30,7 @@ func New(cfg Config) (*Machine, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	return &Machine{cfg: cfg, epoch: kafka.NoEpoch, log: newState(), tasks: idleTasks()}, nil
+	return &Machine{cfg: cfg, epoch: kafka.NoEpoch, log: newState(), tasks: idleTasks(), buckets: map[mutator]*tokenBucket{}}, nil
 }
 
 // Active reports whether the machine is the active controller, and the epoch

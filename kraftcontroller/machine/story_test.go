@@ -24,10 +24,10 @@ import (
 //	renounce [truncate]     and forget what is not committed in the log
 //	register broker=N incarnation=N [cluster=ID] [max=33] [dirs=1] [rack=R] [previous=EPOCH]
 //	heartbeat broker=N [epoch=N] [offset=N] [fence] [shutdown] [offline=(D,D)] [cordoned=(D,D)]
-//	create-topics [validate]     lines: NAME PARTITIONS FACTOR [key=value ...]
+//	create-topics [validate] [version=7]  lines: NAME PARTITIONS FACTOR [key=value ...]
 //	                             or NAME [1,2] [2,3] ... for an assignment
-//	delete-topics                lines: NAME, or @NAME by the id of NAME
-//	create-partitions [validate] lines: NAME COUNT [[1,2] ...]
+//	delete-topics [version=6]    lines: NAME, or @NAME by the id of NAME
+//	create-partitions [validate] [version=3]  lines: NAME COUNT [[1,2] ...]
 //	alter-partition broker=N [version=3] [epoch=N]
 //	                             lines: NAME-P leader-epoch=N epoch=N isr=1,2 [recovering] [broker-epochs=1,2]
 //	alter-configs                lines: TYPE NAME set|delete|append|subtract KEY [VALUE]
@@ -46,6 +46,7 @@ import (
 //	voters ids=(N,N)
 //	producer-ids broker=N [epoch=N]
 //	unregister broker=N
+//	                             each with [as=PRINCIPAL] [client=ID] of who asks
 //	commit [to=N]           tell the machine that the log is stable
 //	advance by=DURATION [ticks]   with ticks, tick at each deadline on the way
 //	tick
@@ -191,7 +192,7 @@ func tell(t *testing.T, w *world, d *datadriven.TestData) string {
 			fmt.Fprintf(&b, "not stable:\n%s", describeImage(w.m.Working()))
 		}
 	default:
-		w.principal = arg(d, "as", "")
+		w.principal, w.clientID = arg(d, "as", ""), arg(d, "client", "")
 		trace(w.request(storyRequest(t, w, d)))
 	}
 	if w.err != nil {
@@ -243,14 +244,14 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 		return r
 	case "create-topics":
 		r := kmsg.NewPtrCreateTopicsRequest()
-		r.Version, r.ValidateOnly = 7, flag(d, "validate")
+		r.Version, r.ValidateOnly = int16(number(arg(d, "version", "7"))), flag(d, "validate")
 		for line := range strings.Lines(d.Input) {
 			r.Topics = append(r.Topics, storyTopic(lines(line)))
 		}
 		return r
 	case "delete-topics":
 		r := kmsg.NewPtrDeleteTopicsRequest()
-		r.Version = 6
+		r.Version = int16(number(arg(d, "version", "6")))
 		for line := range strings.Lines(d.Input) {
 			target := kmsg.NewDeleteTopicsRequestTopic()
 			name := strings.TrimSpace(line)
@@ -267,7 +268,7 @@ func storyRequest(t *testing.T, w *world, d *datadriven.TestData) kmsg.Request {
 		return r
 	case "create-partitions":
 		r := kmsg.NewPtrCreatePartitionsRequest()
-		r.Version, r.ValidateOnly = 3, flag(d, "validate")
+		r.Version, r.ValidateOnly = int16(number(arg(d, "version", "3"))), flag(d, "validate")
 		for line := range strings.Lines(d.Input) {
 			f := lines(line)
 			more := kmsg.NewCreatePartitionsRequestTopic()

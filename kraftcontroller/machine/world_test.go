@@ -28,8 +28,8 @@ type world struct {
 	out   Effects // of the last step
 	err   error
 
-	principal string // of the next request
-	hmac      []byte // of the token created last
+	principal, clientID string // of the next request
+	hmac                []byte // of the token created last
 }
 
 type logged struct {
@@ -74,7 +74,7 @@ func (w *world) lead(epoch kafka.LeaderEpoch) Effects {
 
 func (w *world) request(body kmsg.Request) Effects {
 	w.ids++
-	return w.step(Request{ID: w.ids, Body: body, Principal: w.principal})
+	return w.step(Request{ID: w.ids, Body: body, Principal: w.principal, ClientID: w.clientID})
 }
 
 // commit commits up to an offset, by batches, and gathers the effects.
@@ -259,6 +259,11 @@ func describeResponse(r kmsg.Response) string {
 		return s
 	}
 	var b strings.Builder
+	if t, ok := r.(kmsg.ThrottleResponse); ok {
+		if ms, _ := t.Throttle(); ms != 0 {
+			fmt.Fprintf(&b, "wait %d ms: ", ms)
+		}
+	}
 	switch r := r.(type) {
 	case *kmsg.BrokerRegistrationResponse:
 		fmt.Fprintf(&b, "register %s epoch=%d", code(r.ErrorCode, nil), r.BrokerEpoch)
