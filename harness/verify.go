@@ -112,7 +112,7 @@ func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
 		return h, err
 	}
 	h.Elections, h.Epochs = checker.FromTraces(events)
-	h.Fences = checker.FencesFromTraces(events)
+	h.Fences, h.LedAlone = checker.FencesFromTraces(events), checker.LedAloneFromTraces(events)
 	return h, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kbench/harness/netns"
+	"kbench/internal/checker"
 	"kbench/results"
 )
 
@@ -89,8 +90,38 @@ func severedRun(t *testing.T, how string) {
 			}
 		}
 	}
+	steppedDown(t, r)
 	if left, _ := filepath.Glob(filepath.Join(dir, "data", "*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// steppedDown reads in what the run recorded that the leader of the quorum, which
+// was cut off, did not lead on for longer than it may; one that did is found there.
+func steppedDown(t *testing.T, r *results.Run) {
+	files, err := filepath.Glob(filepath.Join(r.Dir, "kraft.base.*"+checker.FileSuffix))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no history of kraft is kept: %v", err)
+	}
+	h, err := readHistory(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := func() checker.Result {
+		for _, res := range checker.Check(h) {
+			if res.Name == "isolated-steps-down" {
+				return res
+			}
+		}
+		t.Fatal("nobody judges whether an isolated leader steps down")
+		return checker.Result{}
+	}
+	if res := judged(); res.Looked == 0 || !res.OK() {
+		t.Fatalf("%+v of %+v", res, h.LedAlone)
+	}
+	h.LedAlone[0].AloneNs = h.LedAlone[0].LimitNs + 1
+	if res := judged(); len(res.Faults) != 1 {
+		t.Errorf("a leader that led on is not found: %+v", res)
 	}
 }
 

@@ -50,9 +50,11 @@ func (v Verdict) OK() bool {
 //   - one-controller: a controller epoch is claimed by one node only
 //   - controller-epochs-forward: a node never sees a controller epoch go back
 //   - live-not-fenced: no broker is fenced within a session of its heartbeat
+//   - isolated-steps-down: no leader of a quorum goes on without a majority of it
 func Check(h History) Verdict {
 	return Verdict{
 		acknowledged(h), linearizable(h), equalImages(h.Views), oneLeader(h), epochsForward(h.Observations),
 		oneController(h.Elections), controllerEpochsForward(h.Epochs), liveNotFenced(h.Fences),
+		isolatedStepsDown(h.LedAlone),
 	}
 }

@@ -62,6 +62,7 @@ func soundButForTimes() History {
 		Elections: []Election{{1, "c1", 1}, {2, "c2", 2}},
 		Epochs:    []EpochSeen{{1, "b1", 1}, {2, "b1", 2}, {3, "b2", 1}, {4, "b2", 2}},
 		Fences:    []Fence{{AtNs: 5e9, Broker: 1, Epoch: 2, SilentNs: 2e9, SessionNs: 2e9}},
+		LedAlone:  []LedAlone{{AtNs: 6e9, Node: "c1", Epoch: 1, AloneNs: 3e9, LimitNs: 3e9}},
 	}
 }
 
@@ -120,6 +121,7 @@ func TestPlantedFaults(t *testing.T) {
 		"epoch back":              {func(h *History) { h.Observations[5].LeaderEpoch, h.Observations[5].Leader = 0, 1 }, []string{"epochs-forward"}, "broker 1 served a-0 with leader epoch 0 after 1"},
 		"two controllers":         {func(h *History) { h.Elections[1].Epoch = 1 }, []string{"one-controller"}, "controller epoch 1 was claimed by c1 and by c2"},
 		"a live broker is fenced": {func(h *History) { h.Fences[0].SilentNs = 1.9e9 }, []string{"live-not-fenced"}, "epoch 2 fenced broker 1 1.9s after"},
+		"an isolated leader":      {func(h *History) { h.LedAlone[0].AloneNs++ }, []string{"isolated-steps-down"}, "c1 led epoch 1 for 3.000000001s without a majority"},
 		"older controller":        {func(h *History) { h.Epochs[3].Epoch = 0 }, []string{"controller-epochs-forward"}, "b2 saw controller epoch 0 after 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,6 +254,16 @@ func TestFromTraces(t *testing.T) {
 	})
 	if len(elections) != 1 || len(epochs) != 2 || !controllerEpochsForward(epochs).OK() {
 		t.Errorf("%+v %+v", elections, epochs)
+	}
+}
+
+func TestLedAloneFromTraces(t *testing.T) {
+	got := LedAloneFromTraces([]trace.Event{
+		{T: 1, Node: "c1", Kind: trace.ControllerElected, Epoch: 1},
+		{T: 2, Node: "c1", Kind: trace.QuorumLedAlone, Epoch: 1, N: 31, Limit: 30},
+	})
+	if want := []LedAlone{{AtNs: 2, Node: "c1", Epoch: 1, AloneNs: 31, LimitNs: 30}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }
 

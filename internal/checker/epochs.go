@@ -129,6 +129,18 @@ func liveNotFenced(fs []Fence) Result {
 	return r
 }
 
+// isolatedStepsDown: a leader whom no majority fetches from resigns in time.
+func isolatedStepsDown(ls []LedAlone) Result {
+	r := Result{Name: "isolated-steps-down"}
+	for _, l := range ls {
+		r.Looked++
+		if l.AloneNs > l.LimitNs {
+			r.fault("%s led epoch %d for %v without a majority that fetched, it may for %v", l.Node, l.Epoch, time.Duration(l.AloneNs), time.Duration(l.LimitNs))
+		}
+	}
+	return r
+}
+
 // controllerEpochsForward: a node never goes back to an older controller.
 func controllerEpochsForward(es []EpochSeen) Result {
 	r := Result{Name: "controller-epochs-forward"}

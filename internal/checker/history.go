@@ -11,6 +11,7 @@ type History struct {
 	Elections    []Election    // who claimed which controller epoch
 	Epochs       []EpochSeen   // controller epochs as nodes saw them, in each node's order
 	Fences       []Fence       // of brokers that lived on and heard of it
+	LedAlone     []LedAlone    // leaderships of a quorum that ended, or should have
 }
 
 // Kind is a change of metadata.
@@ -105,6 +106,17 @@ type Fence struct {
 	Epoch     int64          `json:"epoch"`     // of the controller
 	SilentNs  int64          `json:"silentNs"`  // since the broker sent the last heartbeat that this controller answered so
 	SessionNs int64          `json:"sessionNs"` // the controller's timeout
+}
+
+// LedAlone is how long a leader of a quorum led at last without a majority of the
+// voters that fetched. The time by which its own loop was late is not in it: who
+// stands still steps down late.
+type LedAlone struct {
+	AtNs    int64  `json:"atNs"`
+	Node    string `json:"node"`
+	Epoch   int64  `json:"epoch"`
+	AloneNs int64  `json:"aloneNs"`
+	LimitNs int64  `json:"limitNs"`
 }
 
 // EpochSeen is a controller epoch as a node came to see it.

@@ -89,6 +89,16 @@ func FencesFromTraces(events []trace.Event) (fences []Fence) {
 	return fences
 }
 
+// LedAloneFromTraces takes out of the traces of a quorum how its leaderships ended.
+func LedAloneFromTraces(events []trace.Event) (led []LedAlone) {
+	for _, e := range events {
+		if e.Kind == trace.QuorumLedAlone {
+			led = append(led, LedAlone{AtNs: e.T, Node: e.Node, Epoch: e.Epoch, AloneNs: e.N, LimitNs: e.Limit})
+		}
+	}
+	return led
+}
+
 // FromTraces takes elections and controller epochs out of the traces of all
 // nodes, in order of time.
 func FromTraces(events []trace.Event) (elections []Election, epochs []EpochSeen) {

@@ -23,6 +23,7 @@ type line struct {
 	Election *Election    `json:"election,omitempty"`
 	Epoch    *EpochSeen   `json:"epoch,omitempty"`
 	Fence    *Fence       `json:"fence,omitempty"`
+	LedAlone *LedAlone    `json:"ledAlone,omitempty"`
 	View     *viewLine    `json:"view,omitempty"`
 	Topic    *topicLine   `json:"topic,omitempty"`
 	ID       string       `json:"id,omitempty"` // of the operation's, observation's or topic's topic
@@ -75,6 +76,11 @@ func (h History) lines(yield func(line) error) error {
 	}
 	for i := range h.Fences {
 		if err := yield(line{Fence: &h.Fences[i]}); err != nil {
+			return err
+		}
+	}
+	for i := range h.LedAlone {
+		if err := yield(line{LedAlone: &h.LedAlone[i]}); err != nil {
 			return err
 		}
 	}
@@ -148,6 +154,8 @@ func (h *History) add(l line) error {
 		h.Epochs = append(h.Epochs, *l.Epoch)
 	case l.Fence != nil:
 		h.Fences = append(h.Fences, *l.Fence)
+	case l.LedAlone != nil:
+		h.LedAlone = append(h.LedAlone, *l.LedAlone)
 	case l.View != nil:
 		h.Views = append(h.Views, View{Broker: l.View.Broker})
 	case l.Topic != nil && len(h.Views) > 0:

@@ -29,8 +29,8 @@ const ResultName = "quorum"
 //   - C11: a broker that is granted its shutdown leads nothing, and is fenced
 //   - K12: every record replays
 //
-// K6, that a leader which no majority fetches from steps down in time, is left to
-// simulations: in a real run one whose process stood still is late by that alone.
+// K6, that a leader which no majority fetches from steps down in time, is no matter
+// of the log: package checker judges it by what leaders trace.
 func Judge(r io.ReadSeeker) (checker.Result, error) {
 	res, err := judge(r)
 	if err != nil {

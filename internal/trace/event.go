@@ -59,6 +59,10 @@ const (
 	QuorumTruncated Kind = "quorum.truncated"
 	// QuorumDurable: after that its log up to Offset became durable.
 	QuorumDurable Kind = "quorum.durable"
+	// QuorumLedAlone: a node led Epoch until now, or leads it for too long; N is how
+	// long in ns it did so last without a majority of the voters that fetched, less
+	// the time by which its own loop was late, and Limit how long it may.
+	QuorumLedAlone Kind = "quorum.led-alone"
 	// DiskFault: an injected fault of the node's disk met a write or an fsync for
 	// the first time; N is its number.
 	DiskFault Kind = "disk.fault"
@@ -81,6 +85,7 @@ type Event struct {
 	Broker int32  `json:"broker,omitempty"` // the broker spoken of; ids in kbench clusters start at 1
 	Offset int64  `json:"offset,omitempty"` // metadata log offset, KRaft
 	N      int64  `json:"n,omitempty"`      // a count, by kind
+	Limit  int64  `json:"limit,omitempty"`  // of N, by kind
 	Detail string `json:"detail,omitempty"` // free text for people
 
 	// Of broker.isr-acknowledged.

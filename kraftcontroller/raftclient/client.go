@@ -49,7 +49,8 @@ type Client struct {
 	told      int          // flushes told since the last truncation
 	receiving *metalog.SnapshotReceiver
 	lastRead  readCache
-	meter     meter        // also read by others
+	meter     meter // also read by others
+	alone     alone
 	owned     []raft.Input // made by carrying out effects, stepped before anything else
 
 	mu    sync.Mutex
@@ -106,6 +107,7 @@ func New(cfg Config) (*Client, error) {
 		calls: map[uint64]*call{}, peers: map[kafka.BrokerID]*peer{}, addrs: newAddresses(cfg.ListenerName, cfg.Bootstrap), stopped: make(chan struct{}), fatal: make(chan error, 1),
 	}
 	c.told = maxTold // nothing was truncated
+	c.alone = newAlone(cfg.NodeID, cfg.FetchTimeout)
 	c.acc = newAccumulator(cfg.AppendLinger, cfg.Now, func() { signal(c.drainNow) })
 	if err := c.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("raft client %d: %w", cfg.NodeID, err), c.closeFiles())

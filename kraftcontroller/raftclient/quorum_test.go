@@ -132,6 +132,8 @@ type quorum struct {
 	voters []Voter
 	tune   func(*Config)
 	nodes  map[kafka.BrokerID]*node
+
+	machine func(Machine) Machine // what each node gets in place of its own; nil for that
 }
 
 func testLogger() *slog.Logger {
@@ -174,6 +176,9 @@ func (q *quorum) start(id kafka.BrokerID) *node {
 	var err error
 	if n.client, err = New(cfg); err != nil {
 		q.t.Fatal(err)
+	}
+	if q.machine != nil {
+		n.client.machine = q.machine(n.client.machine)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel

@@ -173,6 +173,7 @@ func (c *Client) stepNow(in raft.Input) (time.Duration, error) {
 	now := c.now()
 	fx, deadline := c.machine.Step(now, in)
 	c.meter.observe(now, fx, c.machine.Role())
+	c.tellAlone(now, in, fx, deadline)
 	if cancel, ok := in.(raft.Cancel); ok {
 		delete(c.calls, cancel.ID)
 	}

@@ -3,6 +3,7 @@ package raftclient
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -98,6 +99,17 @@ func (c *Client) tellRole(before, now raft.Role) {
 			n = 1
 		}
 		c.tell(trace.Event{Kind: trace.QuorumFollows, Epoch: int64(now.Epoch), Broker: int32(now.LeaderID), N: n})
+	}
+}
+
+// tellAlone tells of the end of a leadership, and of one that goes on where no
+// majority fetches. Voters of another Algorithm do not fetch.
+func (c *Client) tellAlone(now time.Duration, in raft.Input, fx raft.Effects, deadline time.Duration) {
+	if c.cfg.Algorithm != nil {
+		return
+	}
+	if e, ok := c.alone.stepped(now, in, fx, c.machine.Quorum().Voters, deadline); ok {
+		c.tell(e)
 	}
 }
 
