@@ -158,3 +158,43 @@ func TestServesTheQuorumsRequests(t *testing.T) {
 		}
 	})
 }
+
+// A leader that is followed tells by BeginQuorumEpoch where it listens: it may have
+// moved since the voters were configured.
+func TestBeginTellsWhereTheLeaderListens(t *testing.T) {
+	q := newQuorum(t, 0, nil)
+	for range 3 {
+		q.addAddress()
+	}
+	follower := q.start(1)
+	c := dialNode(t, q, 1)
+	for v := int16(0); v <= 1; v++ {
+		b := kmsg.NewPtrBeginQuorumEpochRequest()
+		b.Version, b.VoterID = v, 1
+		topic := kmsg.NewBeginQuorumEpochRequestTopic()
+		topic.Topic = kafka.MetadataTopic
+		p := kmsg.NewBeginQuorumEpochRequestTopicPartition()
+		p.LeaderID, p.LeaderEpoch = 2+int32(v), 100+int32(v)
+		topic.Partitions = append(topic.Partitions, p)
+		b.Topics = append(b.Topics, topic)
+		for name, port := range map[string]uint16{ControllerListener: 9, "ANOTHER": 10} {
+			at := kmsg.NewBeginQuorumEpochRequestLeaderEndpoint()
+			at.Name, at.Host, at.Port = name, "moved", port
+			b.LeaderEndpoints = append(b.LeaderEndpoints, at)
+		}
+		r := ask(t, c, b).(*kmsg.BeginQuorumEpochResponse)
+		if r.ErrorCode != 0 || r.Topics[0].Partitions[0].ErrorCode != 0 {
+			t.Fatalf("version %d: %+v", v, r)
+		}
+		want := q.voters[1].Addr() // version 0 has no endpoints
+		if v == 1 {
+			want = "moved:9"
+			if len(r.NodeEndpoints) != 1 || r.NodeEndpoints[0].NodeID != 3 || r.NodeEndpoints[0].Host != "moved" {
+				t.Errorf("the answer names the leader at %+v", r.NodeEndpoints)
+			}
+		}
+		if got, err := follower.client.addrs.dial(kafka.BrokerID(p.LeaderID)); err != nil || got != want {
+			t.Errorf("version %d: the leader is fetched from at %s, %v, want %s", v, got, err, want)
+		}
+	}
+}
