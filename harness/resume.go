@@ -39,10 +39,13 @@ type Unfinished struct {
 }
 
 // FindUnfinished reads the unfinished run at path, or the only one in that
-// folder.
+// folder. It is an error where that run goes on.
 func FindUnfinished(path string) (*Unfinished, error) {
 	folder, err := results.FindUnfinished(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := folder.Free(); err != nil {
 		return nil, err
 	}
 	u := &Unfinished{Dir: folder.Dir, folder: folder}

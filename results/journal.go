@@ -141,7 +141,7 @@ type Unfinished struct {
 
 // FindUnfinished reads the unfinished run folder at path; a folder of run
 // folders means the only one in it that can be resumed. The error says what is
-// there instead. A folder whose run goes on is found too: Resume refuses it.
+// there instead. A folder whose run goes on is found too: see Free.
 func FindUnfinished(path string) (*Unfinished, error) {
 	if _, err := os.Stat(filepath.Join(path, journalName)); err == nil {
 		return readUnfinished(path)
@@ -187,6 +187,23 @@ func readUnfinished(dir string) (*Unfinished, error) {
 	return u, nil
 }
 
+// Free is an error where the folder's run goes on, so that it cannot be resumed.
+func (u *Unfinished) Free() error {
+	lock, err := u.lock()
+	if err != nil {
+		return err
+	}
+	return lock.Close()
+}
+
+func (u *Unfinished) lock() (*os.File, error) {
+	lock, err := holdLock(filepath.Join(u.Dir, lockName))
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("%s: its run goes on: end it before, or wait for it", u.Dir)
+	}
+	return lock, err
+}
+
 // Resume goes on writing an unfinished run folder from its last checkpoint on:
 // what came after it is removed. It is an error where its run goes on.
 func (u *Unfinished) Resume() (*Writer, error) {
@@ -196,10 +213,7 @@ func (u *Unfinished) Resume() (*Writer, error) {
 	}
 	w := &Writer{out: filepath.Dir(u.Dir), id: id, dir: u.Dir, rows: u.journal.Rows, hlogs: u.journal.Hlogs}
 	var err error
-	if w.lock, err = holdLock(filepath.Join(u.Dir, lockName)); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s: its run goes on: end it before, or wait for it", u.Dir)
-		}
+	if w.lock, err = u.lock(); err != nil {
 		return nil, err
 	}
 	for _, d := range u.journal.Dropped {

@@ -58,11 +58,19 @@ func TestResume(t *testing.T) {
 	if _, err := u.Resume(); err == nil || !strings.Contains(err.Error(), "goes on") {
 		t.Errorf("a run that goes on was taken: %v", err)
 	}
+	if err := u.Free(); err == nil || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("a run that goes on is free: %v", err)
+	}
 	if err := w.lock.Close(); err != nil { // as the kernel does for a killed process
 		t.Fatal(err)
 	}
 	if u, err = FindUnfinished(w.Dir()); err != nil {
 		t.Fatal(err)
+	}
+	for range 2 { // looking takes nothing
+		if err := u.Free(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var state map[string]string
 	if err := json.Unmarshal(u.State, &state); err != nil || state["spec"] != "x" || u.Done != 1 {

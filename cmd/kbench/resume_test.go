@@ -119,6 +119,10 @@ func killInSecondCell(t *testing.T, binary, dir string) int {
 	case <-time.After(6 * time.Minute):
 		t.Errorf("no second cell:\n%s", stderr)
 	}
+	second := runKbench(t.Context(), binary, dir, "run", "--resume", "out")
+	if out, _ := second.CombinedOutput(); second.ProcessState.ExitCode() != exitUsage || !bytes.Contains(out, []byte("its run goes on")) {
+		t.Errorf("a run that goes on was resumed: exit %d, want %d\n%s", second.ProcessState.ExitCode(), exitUsage, out)
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
