@@ -15,8 +15,8 @@ type Options struct {
 	Out         string // receives the run folder
 	CommandLine []string
 	Tool        results.Tool
-	Provider    string   // process or docker, as it was resolved
-	ProviderWhy string   // why auto chose it
+	Provider    string   // process or docker, as it was resolved, or results.NoProvider
+	ProviderWhy string   // why it is that one
 	DataDir     string   // where nodes keep their data, for the environment
 	Warnings    []string // that every reader of the run must see
 	// Open makes the provider of one cell; name is unique in the machine.

@@ -18,7 +18,7 @@ import (
 type State struct {
 	Spec        string         `json:"spec"` // normalised YAML
 	Name        string         `json:"name"`
-	Provider    string         `json:"provider"` // process or docker
+	Provider    string         `json:"provider"` // process, docker or results.NoProvider
 	ProviderWhy string         `json:"providerWhy,omitempty"`
 	DataDir     string         `json:"dataDir"`
 	EnvHash     string         `json:"environmentHash"`

@@ -17,6 +17,10 @@ const (
 	Inconclusive Verdict = "inconclusive"
 )
 
+// NoProvider stands for the provider of a run that started no node: it measured a
+// cluster that was there.
+const NoProvider = "none"
+
 // Manifest is manifest.json: what was run, where, and whether it counts.
 type Manifest struct {
 	Format        string      `json:"format"`        // "kbench-run"
@@ -31,8 +35,8 @@ type Manifest struct {
 	SpecHash      string      `json:"specHash"`
 	SpecYAML      string      `json:"specYaml"` // normalised
 	Seed          int64       `json:"seed"`
-	Provider      string      `json:"provider"`
-	ProviderWhy   string      `json:"providerWhy,omitempty"` // why auto chose it
+	Provider      string      `json:"provider"`              // process, docker or NoProvider
+	ProviderWhy   string      `json:"providerWhy,omitempty"` // why it is that one
 	Environment   Environment `json:"environment"`
 	EnvHash       string      `json:"environmentHash"`
 	Observed      Observed    `json:"observed"`

@@ -209,6 +209,9 @@ func (s strangers) measured(t *testing.T) {
 	if c.Config["cluster.brokers"] != "2" || !strings.Contains(c.Store, "as it was found: metadata log") {
 		t.Errorf("the cell tells of %s brokers and store %q", c.Config["cluster.brokers"], c.Store)
 	}
+	if said, err := reportForm(r, "text"); r.Manifest.Provider != results.NoProvider || err != nil || !strings.Contains(string(said), ", no provider, ") {
+		t.Errorf("a run that started nothing says provider %s, %v:\n%s", r.Manifest.Provider, err, said)
+	}
 	s.untouched(t)
 }
 

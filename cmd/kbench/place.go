@@ -17,11 +17,12 @@ import (
 	"kbench/harness/provider"
 	"kbench/harness/spec"
 	"kbench/harness/zookeeper"
+	"kbench/results"
 )
 
 // place is where the nodes of a run live.
 type place struct {
-	provider string // process or docker
+	provider string // process, docker, or none where nothing is started
 	why      string // why auto chose it
 	warnings []string
 	open     func(ctx context.Context, name string) (provider.Provider, error)
@@ -40,13 +41,15 @@ func defaultDataDir() string {
 // not fail after its first cluster.
 func findPlace(ctx context.Context, s *spec.Spec, wanted spec.Provider, f runFlags) (place, error) {
 	var p place
-	switch wanted {
-	case spec.ProviderDocker:
+	switch {
+	case slices.Equal(s.Targets, []spec.Target{spec.AttachTarget}):
+		p = attachedPlace()
+	case wanted == spec.ProviderDocker:
 		if _, err := askDocker(ctx); err != nil {
 			return p, fmt.Errorf("provider docker: %w", err)
 		}
 		p = dockerPlace()
-	case spec.ProviderAuto:
+	case wanted == spec.ProviderAuto:
 		if version, err := askDocker(ctx); err == nil {
 			p = dockerPlace()
 			p.why = "a Docker engine answers: " + version
@@ -123,6 +126,17 @@ func checkStore(s *spec.Spec, p place) error {
 		}
 	}
 	return nil
+}
+
+// attachedPlace is that of clusters which are there already: no node is started.
+func attachedPlace() place {
+	return place{
+		provider: results.NoProvider,
+		why:      "the cluster was there before",
+		open: func(context.Context, string) (provider.Provider, error) {
+			return nil, errors.New("a run that attaches starts no node")
+		},
+	}
 }
 
 func processPlace(f runFlags) place {

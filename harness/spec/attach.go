@@ -162,7 +162,7 @@ func (d *decoder) checkAttach() {
 	for i, w := range s.Workloads {
 		path := fmt.Sprintf("workloads[%d]", i)
 		if !slices.Contains(attachedKinds, w.Kind) || w.Kind == "propagation" && w.Params.How != "" && w.Params.How != "create" {
-			d.fault(w.at, path, w.Kind+" "+w.Params.How+" with target attach: it would change more than topics of kbench's own", "there are "+strings.Join(attachedKinds, ", "))
+			d.fault(w.at, path, strings.TrimSpace(w.Kind+" "+w.Params.How)+" with target attach: it would change more than topics of kbench's own", "there are "+strings.Join(attachedKinds, ", "))
 			continue
 		}
 		f := w.Fault()

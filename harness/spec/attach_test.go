@@ -21,6 +21,7 @@ func TestAttach(t *testing.T) {
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: controller-failover, how: pause}]\n", "needs the hook pause-controller"},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: broker-failure, how: isolate}]\n", "does not touch the network"},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: rolling-restart}]\n", "more than topics of kbench's own"},
+		{"targets: [attach]\n" + hooks + "workloads: [{kind: mixed}]\n", "mixed with target attach"},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: propagation}]\nfaults: [{at: 1s, kind: restart, on: broker}, {at: 3s, for: 1s, kind: kill, on: controller}]\n", ""},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: propagation}]\nfaults: [{at: 1s, for: 1s, kind: kill, on: broker}]\n", "there is no hook kill-broker"},
 		{"targets: [attach]\n" + hooks + "workloads: [{kind: propagation}]\nfaults: [{at: 1s, for: 1s, kind: pause, on: controller}]\n", "there is no hook pause-controller"},

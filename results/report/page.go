@@ -239,7 +239,7 @@ func (rep *Report) facts() []string {
 		out = append(out, fmt.Sprintf("%s, %d cores, %.3g GB", e.CPU, e.Cores, float64(e.MemoryMB)/1024))
 	}
 	if m.Provider != "" {
-		out = append(out, m.Provider+" provider")
+		out = append(out, rep.provider())
 	}
 	return append(out, "kbench "+rep.tool())
 }

@@ -39,8 +39,16 @@ func (rep *Report) Text() string {
 func (rep *Report) headline() string {
 	m := rep.Run
 	e := m.Environment
-	return results.OneLine(fmt.Sprintf("%s: %s. Run %s on %s, %d cores, %d MB, %s, %s provider, kbench %s. Figures: n valid trials (values/repeats where a trial gives many), their minimum, median and maximum.",
-		m.Name, strings.ToUpper(string(m.Verdict)), m.Started.UTC().Format(time.DateOnly), e.CPU, e.Cores, e.MemoryMB, e.FileSystem, m.Provider, rep.tool()))
+	return results.OneLine(fmt.Sprintf("%s: %s. Run %s on %s, %d cores, %d MB, %s, %s, kbench %s. Figures: n valid trials (values/repeats where a trial gives many), their minimum, median and maximum.",
+		m.Name, strings.ToUpper(string(m.Verdict)), m.Started.UTC().Format(time.DateOnly), e.CPU, e.Cores, e.MemoryMB, e.FileSystem, rep.provider(), rep.tool()))
+}
+
+// provider says where the nodes of the run were.
+func (rep *Report) provider() string {
+	if rep.Run.Provider == results.NoProvider {
+		return "no provider"
+	}
+	return rep.Run.Provider + " provider"
 }
 
 // tableStyle is what differs between text and Markdown.
