@@ -41,6 +41,7 @@ type cellRun struct {
 	monitor *monitor
 	out     results.Cell
 	faults  []error // what makes the cell invalid and did not end it
+	judged  bool    // by its history, which is kept
 
 	provider provider.Provider
 	cluster  *cluster
@@ -67,6 +68,7 @@ func (run *cellRun) live(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, run.down(ctx)) }()
 	defer func() { err = errors.Join(err, run.collect(ctx)) }()
+	defer func() { err = errors.Join(err, run.keepInterrupted(ctx)) }()
 	if err := run.up(ctx); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type cluster struct {
 	unserved  map[provider.Node]int    // starts left of nodes of real Kafka that a fault started and that did not serve yet
 	hurt      map[provider.Node]int    // faults of a timeline under way, by the process that they meet
 	seen      []checker.Observation    // what brokers served at health gates
+	unkept    int64                    // observations beyond maxObservations
 }
 
 // node is one broker or controller with the process that holds it.
@@ -319,16 +320,19 @@ const maxObservations = 1_000_000
 func (c *cluster) observe(id kafka.BrokerID, m *kmsg.MetadataResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := observed(id, c.starts[id], m)
 	if len(c.seen) < maxObservations {
-		c.seen = append(c.seen, observed(id, c.starts[id], m)...)
+		c.seen = append(c.seen, now...)
+	} else {
+		c.unkept += int64(len(now))
 	}
 }
 
-// observations gives what was kept so far.
-func (c *cluster) observations() []checker.Observation {
+// observations gives what was kept so far, and how many came after.
+func (c *cluster) observations() (kept []checker.Observation, unkept int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.seen)
+	return slices.Clone(c.seen), c.unkept
 }
 
 // Exited implements workloads.Cluster.

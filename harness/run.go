@@ -29,11 +29,14 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	m := r.manifest()
 	m.Cells = r.units(ctx, m, units)
-	m.Ended, m.Interrupted = time.Now(), ctx.Err() != nil
+	m.Ended, m.Interrupted = time.Now(), ctx.Err() != nil && r.finished < r.total
 	if r.unkept != nil {
 		m.Warnings = append(m.Warnings, r.unkept.Error())
 	}
-	m.Verdict = results.Overall(m.Cells)
+	m.Verdict = m.Overall()
+	if m.Interrupted {
+		m.Reasons = append(m.Reasons, fmt.Sprintf("interrupted: %d of %d cells finished", r.finished, r.total))
+	}
 	for _, c := range m.Cells {
 		for _, reason := range c.Reasons {
 			m.Reasons = append(m.Reasons, c.ID+": "+reason)
@@ -53,11 +56,14 @@ type runner struct {
 	w       *results.Writer
 	started time.Time
 	book    book
-	done    int      // units that the run which is resumed had finished
-	resumed []string // how the run was taken up, for readers
-	kept    *int     // units after which the run can be resumed; nil where it cannot
-	unkept  error    // why a checkpoint could not be written
-	runCell func(ctx context.Context, t Turn, attempt, n, total int) results.Cell
+	done    int // units that the run which is resumed had finished
+	total   int // clusters to measure, each repeat of a cell being one
+	// finished counts those of total that were measured before an interrupt.
+	finished int
+	resumed  []string // how the run was taken up, for readers
+	kept     *int     // units after which the run can be resumed; nil where it cannot
+	unkept   error    // why a checkpoint could not be written
+	runCell  func(ctx context.Context, t Turn, attempt, n, total int) results.Cell
 }
 
 func (r *runner) manifest() results.Manifest {

@@ -57,7 +57,8 @@ type ranTurn struct {
 // units runs everything that is not done, in order, and keeps how far it came.
 // What an interrupt kept from starting is left out.
 func (r *runner) units(ctx context.Context, m results.Manifest, units []Unit) []results.Cell {
-	total, n := len(slices.Concat(units...)), 0
+	n := 0
+	r.total = len(slices.Concat(units...))
 	r.checkpoint(m, r.done)
 	for i, u := range units {
 		if ctx.Err() != nil {
@@ -65,10 +66,12 @@ func (r *runner) units(ctx context.Context, m results.Manifest, units []Unit) []
 		}
 		n += len(u)
 		if i < r.done {
+			r.finished = n
 			continue
 		}
-		whole := r.unit(ctx, &r.book, u, i, n-len(u), total)
+		whole := r.unit(ctx, &r.book, u, i, n-len(u), r.total)
 		if ctx.Err() == nil {
+			r.finished = n
 			r.checkpoint(m, i+1)
 		}
 		if err := r.w.Flush(); err != nil {

@@ -40,6 +40,26 @@ func (run *cellRun) salvage(ctx context.Context) error {
 	return run.check(ctx)
 }
 
+// keepInterrupted keeps what an interrupted cell's clients were told until then,
+// for kbench verify: nobody asks what brokers serve any more, nor judges it here.
+func (run *cellRun) keepInterrupted(ctx context.Context) error {
+	if ctx.Err() == nil || run.judged || run.cluster == nil {
+		return nil
+	}
+	h := run.kept()
+	if h.Interrupted = true; len(h.Operations) == 0 {
+		return nil
+	}
+	return run.keepHistory(h)
+}
+
+// kept is the history as far as the harness wrote it down itself.
+func (run *cellRun) kept() checker.History {
+	h := checker.History{Operations: run.rec.history()}
+	h.Observations, h.Unkept = run.cluster.observations()
+	return h
+}
+
 // errUnsettled says that a look at the cluster did not satisfy the checker.
 var errUnsettled = errors.New("an invariant does not hold")
 
@@ -62,12 +82,14 @@ func (run *cellRun) check(ctx context.Context) error {
 		}
 		return nil
 	})
-	if verdict == nil {
+	interrupted := errors.Is(ctx.Err(), context.Canceled)
+	if verdict == nil || interrupted && !verdict.OK() { // it might have settled still
 		return fmt.Errorf("verify: %w", err)
 	}
 	for _, r := range verdict {
 		run.checked(r)
 	}
+	run.judged = true
 	return errors.Join(run.keepHistory(h), run.judgeZnodes(ctx), run.judgeQuorum(ctx))
 }
 
@@ -80,7 +102,7 @@ func settle(ctx context.Context, what string, look func(context.Context) error) 
 
 // checked keeps an answer for the run folder.
 func (run *cellRun) checked(r checker.Result) {
-	run.out.Checks = append(run.out.Checks, results.Check{Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More})
+	run.out.Checks = append(run.out.Checks, results.Check{Name: r.Name, OK: r.OK(), Looked: r.Looked, Faults: r.Faults, More: r.More, Note: r.Note})
 }
 
 // unjudged says in the run that a check was left out, which without a word would
@@ -91,7 +113,7 @@ func (run *cellRun) unjudged(name, why string) {
 
 // gather collects everything that is judged.
 func (run *cellRun) gather(ctx context.Context) (checker.History, error) {
-	h := checker.History{Operations: run.rec.history(), Observations: run.cluster.observations()}
+	h := run.kept()
 	names := altered(h.Operations)
 	for _, b := range run.cluster.Brokers() {
 		if !b.Live {

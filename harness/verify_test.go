@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -145,11 +147,11 @@ func TestCheckWaitsForWhatIsOnItsWay(t *testing.T) {
 // kbench verify.
 func TestCheckEndsOnALoss(t *testing.T) {
 	run, s := settlingCell(t, 1<<40)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	s.looked = func(n int64) {
 		if n == 4 {
-			cancel()
+			<-ctx.Done()
 		}
 	}
 	if err := run.check(ctx); err != nil {
@@ -165,6 +167,49 @@ func TestCheckEndsOnALoss(t *testing.T) {
 	run.judge(t.Context(), nil)
 	if run.out.Verdict != results.Invalid {
 		t.Errorf("the cell is %s", run.out.Verdict)
+	}
+}
+
+// An interrupt while the cluster settles is no verdict on it. What clients were
+// told is kept for kbench verify.
+func TestCheckInterrupted(t *testing.T) {
+	run, s := settlingCell(t, 1<<40)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.looked = func(n int64) {
+		if n == 2 {
+			cancel()
+		}
+	}
+	if err := run.check(ctx); err == nil || len(run.out.Checks) != 0 {
+		t.Errorf("%v, checks %+v", err, run.out.Checks)
+	}
+	if err := run.keepInterrupted(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(run.w.Dir(), run.stem()+checker.FileSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	h, err := checker.Read(f)
+	if err != nil || !h.Interrupted || len(h.Operations) != 2 {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if v := checker.Check(h); !v.OK() {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A history that is full says so, and how much it lacks.
+func TestObservationsBeyondTheBound(t *testing.T) {
+	c := &cluster{seen: make([]checker.Observation, maxObservations)}
+	m := kmsg.NewPtrMetadataResponse()
+	topic := kmsg.NewMetadataResponseTopic()
+	topic.Topic, topic.Partitions = kmsg.StringPtr("a"), make([]kmsg.MetadataResponseTopicPartition, 3)
+	m.Topics = append(m.Topics, topic)
+	c.observe(1, m)
+	if kept, unkept := c.observations(); len(kept) != maxObservations || unkept != 3 {
+		t.Errorf("%d observations are kept and %d are not", len(kept), unkept)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // judge applies the rules that need the whole run: a cell without a valid
 // value or with a failed check is not valid, thresholds are evaluated, the
-// run is as good as its worst cell.
+// run is as good as its worst cell, and invalid where it was interrupted.
 func (m *Manifest) judge(dir string) error {
 	r := &Run{Dir: dir, Manifest: *m}
 	var err error
@@ -33,7 +33,7 @@ func (m *Manifest) judgeBy(r *Run) error {
 	if len(m.Cells) == 0 {
 		m.Reasons = append(m.Reasons, "no cell was measured")
 	}
-	m.Verdict = Overall(m.Cells)
+	m.Verdict = m.Overall()
 	m.Thresholds = evaluate(bounds, m.Cells, figs)
 	return nil
 }

@@ -112,6 +112,7 @@ func TestVerdictRules(t *testing.T) {
 		samples []Sample
 		want    Verdict
 	}{
+		"interrupted":  {[]Cell{{ID: "c", Verdict: Valid}}, []Sample{sample}, Invalid},
 		"valid":        {[]Cell{{ID: "c", Verdict: Valid}}, []Sample{sample}, Valid},
 		"no cell":      {nil, nil, Inconclusive},
 		"no sample":    {[]Cell{{ID: "c", Verdict: Valid}}, nil, Inconclusive},
@@ -128,7 +129,7 @@ func TestVerdictRules(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		path, err := w.Commit(Manifest{Cells: c.cells})
+		path, err := w.Commit(Manifest{Cells: c.cells, Interrupted: name == "interrupted"})
 		if err != nil {
 			t.Fatal(err)
 		}

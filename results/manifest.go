@@ -94,6 +94,7 @@ type Check struct {
 	Looked int64    `json:"looked"`           // things compared; a check that saw none proves nothing
 	Faults []string `json:"faults,omitempty"` // the first of them
 	More   int64    `json:"more,omitempty"`   // faults beyond those listed
+	Note   string   `json:"note,omitempty"`   // what it did not look at, and why
 }
 
 // Contrast is one thing that differs between the sides of the run.
@@ -126,6 +127,15 @@ type File struct {
 	Name   string `json:"name"` // with slashes, relative to the folder
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
+}
+
+// Overall judges a run: by its cells, and invalid where it was interrupted, as it is
+// not what was asked for.
+func (m *Manifest) Overall() Verdict {
+	if m.Interrupted {
+		return Invalid
+	}
+	return Overall(m.Cells)
 }
 
 // Overall judges a run by its cells: valid where all are, invalid where one

@@ -99,8 +99,16 @@ func TestSignalsKeepWhatWasMeasured(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, stderr)
 			}
-			if !r.Manifest.Interrupted || len(r.Samples) == 0 || r.Manifest.Verdict == results.Valid {
-				t.Errorf("interrupted %v, %d samples, %s", r.Manifest.Interrupted, len(r.Samples), r.Manifest.Verdict)
+			m := r.Manifest
+			if !m.Interrupted || len(r.Samples) == 0 || m.Verdict != results.Invalid || len(m.Reasons) == 0 || m.Reasons[0] != "interrupted: 0 of 1 cells finished" {
+				t.Errorf("interrupted %v, %d samples, %s: %v", m.Interrupted, len(r.Samples), m.Verdict, m.Reasons)
+			}
+			var said strings.Builder
+			err = verifyRun(&said, r)
+			for _, want := range []string{": linearizable, looked at ", "operations are not judged: the run was interrupted"} {
+				if err == nil || !strings.Contains(said.String(), want) || strings.Contains(said.String(), "BAD  zk") {
+					t.Errorf("verify: %v, want an error and %q:\n%s", err, want, &said)
+				}
 			}
 			if left, _ := os.ReadDir(filepath.Join(dir, "data")); len(left) != 0 {
 				t.Errorf("left behind: %v", left)

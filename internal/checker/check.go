@@ -12,6 +12,7 @@ type Result struct {
 	Looked int64    // things compared; an invariant that saw none proves nothing
 	Faults []string // the first maxFaults
 	More   int64    // faults beyond those
+	Note   string   // what it did not look at, and why; empty where it saw all there was
 }
 
 // OK reports whether no fault was found.
@@ -53,7 +54,7 @@ func (v Verdict) OK() bool {
 //   - isolated-steps-down: no leader of a quorum goes on without a majority of it
 func Check(h History) Verdict {
 	return Verdict{
-		acknowledged(h), linearizable(h), equalImages(h.Views), oneLeader(h), epochsForward(h.Observations),
+		acknowledged(h), linearizable(h), equalImages(h.Views), oneLeader(h), epochsForward(h),
 		oneController(h.Elections), controllerEpochsForward(h.Epochs), liveNotFenced(h.Fences),
 		isolatedStepsDown(h.LedAlone),
 	}

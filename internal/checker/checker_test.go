@@ -172,10 +172,37 @@ func TestEmptyHistoryProvesNothing(t *testing.T) {
 	}
 }
 
+// What was not looked at is said, by the checks that did not.
+func TestNotes(t *testing.T) {
+	h := sound()
+	h.Unkept = 5
+	for _, r := range Check(h) {
+		want := ""
+		if r.Name == "one-leader" || r.Name == "epochs-forward" {
+			want = "judged the first 6 observations, 5 came after"
+		}
+		if r.Note != want {
+			t.Errorf("%s notes %q, want %q", r.Name, r.Note, want)
+		}
+	}
+	h = sound()
+	h.Views, h.Interrupted = nil, true
+	for _, r := range Check(h) {
+		told := strings.Contains(r.Note, "9 operations are not judged: the run was interrupted")
+		if !r.OK() || told != (r.Name == "acknowledged") {
+			t.Errorf("%s: %q, notes %q", r.Name, r.Faults, r.Note)
+		}
+		if r.Name == "linearizable" && r.Looked == 0 {
+			t.Error("what clients were told is not judged")
+		}
+	}
+}
+
 func TestStoreRoundTrip(t *testing.T) {
 	h := sound()
 	h.Observations[0].TopicID = kafka.UUID{}
 	h.Observations[0].Incarnation = 2
+	h.Unkept, h.Interrupted = 5, true
 	var b bytes.Buffer
 	if err := Write(&b, h); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"time"
 
 	"kbench/kafka"
@@ -22,7 +23,7 @@ type claim struct {
 
 // oneLeader: within a leader epoch the leader may be lost, never replaced.
 func oneLeader(h History) Result {
-	r := Result{Name: "one-leader"}
+	r := Result{Name: "one-leader", Note: h.unkept()}
 	seen := make(map[leaderKey]claim)
 	look := func(k leaderKey, leader, broker kafka.BrokerID) {
 		if leader < 0 || k.epoch < 0 {
@@ -55,6 +56,14 @@ func oneLeader(h History) Result {
 	return r
 }
 
+// unkept says that observations were judged up to a moment only.
+func (h History) unkept() string {
+	if h.Unkept == 0 {
+		return ""
+	}
+	return fmt.Sprintf("judged the first %d observations, %d came after", len(h.Observations), h.Unkept)
+}
+
 // probedWithoutID lists topics whose probes did not ask for ids, so that views
 // are compared with them by name too.
 func probedWithoutID(os []Observation) map[string]bool {
@@ -68,7 +77,7 @@ func probedWithoutID(os []Observation) map[string]bool {
 }
 
 // epochsForward: one process never serves an older leader epoch after a newer.
-func epochsForward(os []Observation) Result {
+func epochsForward(h History) Result {
 	type server struct {
 		broker      kafka.BrokerID
 		incarnation int
@@ -76,9 +85,9 @@ func epochsForward(os []Observation) Result {
 		id          kafka.UUID
 		partition   int32
 	}
-	r := Result{Name: "epochs-forward"}
+	r := Result{Name: "epochs-forward", Note: h.unkept()}
 	last := make(map[server]kafka.LeaderEpoch)
-	for _, o := range os {
+	for _, o := range h.Observations {
 		if o.LeaderEpoch < 0 {
 			continue
 		}

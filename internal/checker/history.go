@@ -12,6 +12,11 @@ type History struct {
 	Epochs       []EpochSeen   // controller epochs as nodes saw them, in each node's order
 	Fences       []Fence       // of brokers that lived on and heard of it
 	LedAlone     []LedAlone    // leaderships of a quorum that ended, or should have
+	// Unkept counts the observations after the last one that is here: more were
+	// made than are kept.
+	Unkept int64
+	// Interrupted says that nobody asked for what brokers served at the end.
+	Interrupted bool
 }
 
 // Kind is a change of metadata.

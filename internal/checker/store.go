@@ -16,7 +16,7 @@ import (
 // stand the cell and the repeat.
 const FileSuffix = ".history.jsonl.gz"
 
-// line is one JSON line of a stored history: one field is set.
+// line is one JSON line of a stored history: one field is set, but at the end.
 type line struct {
 	Op       *Operation   `json:"op,omitempty"`
 	Seen     *Observation `json:"seen,omitempty"`
@@ -28,6 +28,10 @@ type line struct {
 	Topic    *topicLine   `json:"topic,omitempty"`
 	ID       string       `json:"id,omitempty"` // of the operation's, observation's or topic's topic
 	End      bool         `json:"end,omitempty"`
+
+	// With End.
+	Unkept      int64 `json:"unkept,omitempty"`
+	Interrupted bool  `json:"interrupted,omitempty"`
 }
 
 // viewLine opens a broker's view; topic lines up to the next view are its.
@@ -94,7 +98,7 @@ func (h History) lines(yield func(line) error) error {
 			}
 		}
 	}
-	return yield(line{End: true})
+	return yield(line{End: true, Unkept: h.Unkept, Interrupted: h.Interrupted})
 }
 
 func idText(id kafka.UUID) string {
@@ -121,6 +125,7 @@ func Read(r io.Reader) (History, error) {
 			return History{}, fmt.Errorf("read history, entry %d: %w", n, err)
 		}
 		if l.End {
+			h.Unkept, h.Interrupted = l.Unkept, l.Interrupted
 			// The checksum stands behind the last line.
 			if err := dec.Decode(&l); !errors.Is(err, io.EOF) {
 				return History{}, fmt.Errorf("read history: after its end: %w", cmp.Or(err, errors.New("more lines")))

@@ -54,10 +54,14 @@ func FromRun(r *results.Run) (*Night, error) {
 }
 
 func cell(m *results.Manifest, c *results.Cell) Cell {
-	return Cell{
+	out := Cell{
 		ID: c.ID, Target: c.Target, Variant: c.Variant, Point: c.Point, Partitions: c.Partitions, Store: c.Store,
 		Comparable: comparableKey(m, c), Verdict: c.Verdict, Reasons: c.Reasons,
 	}
+	if m.Interrupted && c.Verdict == results.Valid {
+		out.Verdict, out.Reasons = results.Invalid, []string{"the run was interrupted"}
+	}
+	return out
 }
 
 // comparableKey is equal for the same cell in two nights where nothing but the

@@ -91,6 +91,20 @@ func count(t *testing.T, h *Histogram) int64 {
 	return d.Count()
 }
 
+// A run that was interrupted is shown and enters no series as a measurement, also
+// by the cells that it had finished.
+func TestInterrupted(t *testing.T) {
+	tr := truth(0)
+	tr.Edit = func(m *results.Manifest) { m.Interrupted = true }
+	n := night(t, tr)
+	for i := range n.Cells {
+		c := &n.Cells[i]
+		if ok, why := c.Usable(&c.Figures[0]); ok || why != "invalid: the run was interrupted" {
+			t.Errorf("%s of an interrupted run may be compared: %q", c.ID, why)
+		}
+	}
+}
+
 // TestRoundTrip: what a run folder holds comes back, figure by figure.
 func TestRoundTrip(t *testing.T) {
 	r, err := simulated.Write(t.TempDir(), truth(0))

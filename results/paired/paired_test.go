@@ -195,7 +195,10 @@ func TestNoVerdict(t *testing.T) {
 		want Verdict
 		why  string
 	}{
-		"interrupted":    {func(m *results.Manifest) { m.Interrupted = true; m.Comparison.Pairs = 20 }, Inconclusive, "interrupted"},
+		"interrupted": {func(m *results.Manifest) { m.Interrupted = true; m.Comparison.Pairs = 20 }, Invalid, "interrupted"},
+		"interrupted, and how far": {func(m *results.Manifest) {
+			m.Interrupted, m.Reasons = true, []string{"interrupted: 3 of 16 cells finished"}
+		}, Invalid, "interrupted: 3 of 16 cells finished"},
 		"a pair too few": {func(m *results.Manifest) { m.Comparison.Pairs = 9 }, Invalid, "8 of 9 pairs are whole"},
 		"an invalid pair": {func(m *results.Manifest) {
 			attempts(m, func(a *results.Attempt) { a.Verdict = results.Invalid })
@@ -245,7 +248,7 @@ func TestWhatIsNoComparison(t *testing.T) {
 	}
 	// Interrupted before the first pair was whole: nothing to judge, no error.
 	run, err := simulated.New(trial{pairs: 6, edit: func(m *results.Manifest) {
-		m.Interrupted, m.Verdict = true, results.Inconclusive
+		m.Interrupted, m.Verdict = true, results.Invalid
 		m.Cells[1].Verdict = results.Inconclusive
 		m.Comparison.Matches[0].Variant = "never ran"
 	}}.truth())

@@ -3,6 +3,7 @@ package paired
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"kbench/results"
 	"kbench/results/stat"
@@ -109,8 +110,8 @@ func (a *Analysis) judge(r *results.Run) {
 	}
 	switch {
 	case m.Interrupted:
-		a.Verdict = Inconclusive
-		a.Reasons = append([]string{"interrupted"}, a.Reasons...)
+		a.Verdict = Invalid
+		a.Reasons = append([]string{interruption(m)}, a.Reasons...)
 	case m.Verdict != results.Valid:
 		a.Verdict = Invalid
 		a.Reasons = append(a.Reasons, m.Reasons...)
@@ -119,6 +120,16 @@ func (a *Analysis) judge(r *results.Run) {
 	default:
 		a.Verdict = overall(a.Points)
 	}
+}
+
+// interruption says how far the run had come, where it tells.
+func interruption(m results.Manifest) string {
+	for _, r := range m.Reasons {
+		if strings.HasPrefix(r, "interrupted") {
+			return r
+		}
+	}
+	return "interrupted"
 }
 
 // overall is the verdict that all points share; where one has none, nor has

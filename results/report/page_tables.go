@@ -173,7 +173,11 @@ func (rep *Report) checkSection() section {
 			} else {
 				held++
 			}
-			t.Rows = append(t.Rows, row{Cells: []string{c.ID, ch.Name, outcome, fmt.Sprint(ch.Looked)}})
+			looked := fmt.Sprint(ch.Looked)
+			if ch.Note != "" {
+				looked += " (" + ch.Note + ")"
+			}
+			t.Rows = append(t.Rows, row{Cells: []string{c.ID, ch.Name, outcome, looked}})
 		}
 	}
 	if len(t.Rows) > 0 {

@@ -163,6 +163,9 @@ func (rep *Report) remarks() []string {
 			for _, f := range ch.Faults {
 				add("%s: check %s: %s", c.ID, ch.Name, f)
 			}
+			if ch.Note != "" {
+				add("note: %s: check %s: %s", c.ID, ch.Name, ch.Note)
+			}
 		}
 		for _, note := range c.Notes {
 			add("note: %s", note)
