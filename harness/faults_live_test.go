@@ -152,7 +152,11 @@ func (target liveTarget) needs(t *testing.T) {
 // liveCluster starts a cluster for the faults of the list, which it parses.
 func liveCluster(t *testing.T, ctx context.Context, target liveTarget, open func(context.Context, string) (provider.Provider, error)) (*cellRun, []workloads.TimedFault) {
 	t.Helper()
-	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target.name, target.store, target.faults))
+	faults := target.faults
+	for at := 0; strings.Contains(faults, "at: 0s"); at += 60 { // a timeline has one after the other
+		faults = strings.Replace(faults, "at: 0s", fmt.Sprintf("at: %ds", 1+at), 1)
+	}
+	s, err := spec.Parse("faults.yaml", fmt.Appendf(nil, liveSpec, target.name, target.store, faults))
 	if err != nil {
 		t.Fatal(err)
 	}

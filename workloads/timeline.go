@@ -30,6 +30,18 @@ type TimedFault struct {
 	CPUPercent    int           // of FaultCPU: of one processor
 }
 
+// Beside reports whether two faults may stand on one node at once: those that
+// make it slow, each in another way. While any other stands a node does not
+// answer as it should, so that the second could not be made at its time, or not
+// be seen.
+func (f Fault) Beside(o Fault) bool {
+	slow := []Fault{FaultDelay, FaultLoss, FaultRate, FaultFsyncDelay, FaultCPU}
+	return f != o && slices.Contains(slow, f) && slices.Contains(slow, o)
+}
+
+// BesideDoc says so to users.
+const BesideDoc = "one node takes delay, loss, rate, fsync-delay and cpu at once, and any other fault alone"
+
 // String is the fault in the words of a spec, without its times.
 func (f TimedFault) String() string {
 	s := string(f.Fault)

@@ -75,6 +75,8 @@ var listings = []struct {
 		for _, r := range spec.Roles {
 			rows(w, "on: "+r.Name, r.Doc)
 		}
+		rows(w, "on: PROCESS", "one by its name: broker-1, controller-1001, zookeeper-1, zookeeper-embedded, or brokers-1-20 where brokers share one")
+		rows(w, "at once", workloads.BesideDoc)
 	}},
 	{"providers", func(w io.Writer) {
 		rows(w, "process", "nodes are child processes on loopback; where links are cut (how: isolate, cut), each in a network namespace of its own, which needs root on Linux")

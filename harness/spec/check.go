@@ -204,6 +204,7 @@ func (d *decoder) checkCell(v Variant, set []assigned) {
 	d.checkMetadataVersion(c, bad)
 	d.checkSecurity(c, v, bad)
 	d.checkLogDirs(c)
+	d.checkRoster(c)
 }
 
 // measures reports whether the spec has a target of a group.

@@ -29,6 +29,7 @@ type decoder struct {
 	spec        Spec
 	thresholdAt []thresholdPlace // where each threshold was written
 	faultAt     []Place          // where each fault of the timeline was written
+	subjectAt   [][]Place        // and where each of those that it meets was
 	rootAt      Place            // the spec as a whole
 }
 

@@ -102,6 +102,7 @@ func (d *decoder) timeline(n *node) {
 		if f, ok := d.timedFault(item, path); ok {
 			d.spec.Faults = append(d.spec.Faults, f)
 			d.faultAt = append(d.faultAt, item.at)
+			d.subjectAt = append(d.subjectAt, subjectsOf(item))
 		}
 	}
 }
@@ -148,6 +149,18 @@ func (d *decoder) timedFault(item *node, path string) (out workloads.TimedFault,
 		d.fault(item.at, join(path, "jitter"), formatDuration(out.Jitter)+" with a delay of "+formatDuration(out.Delay), "write at most the delay")
 	}
 	return out, len(d.faults) == before
+}
+
+// subjectsOf gives where whom a fault meets is written.
+func subjectsOf(item *node) (out []Place) {
+	on := item.lookup("on")
+	if on.kind != nodeList {
+		return []Place{on.at}
+	}
+	for _, one := range on.items {
+		out = append(out, one.at)
+	}
+	return out
 }
 
 // subjects reads one name or a list of them.
@@ -217,9 +230,6 @@ func cannot(t Target, s *Spec, f workloads.TimedFault) string {
 		if onStore {
 			return "a server of ZooKeeper has no session of its own"
 		}
-	}
-	if onStore && !t.InZooKeeper() {
-		return "it has no ZooKeeper"
 	}
 	return ""
 }

@@ -80,6 +80,68 @@ func TestTimelineRefused(t *testing.T) {
 	}
 }
 
+// TestRoster: a fault meets somebody of each cluster, or is refused where it is
+// written, with whom it might meet.
+func TestRoster(t *testing.T) {
+	const offer = "write a role (controller, standby, broker, controllers, brokers) or a process (broker-1 to broker-3, controller-1001 to controller-1003)"
+	kraft, zk := "targets: [kraft]\n", "targets: [zk]\n"
+	for _, c := range []struct{ text, on, want string }{
+		{kraft, "banana", `t.yaml:5:39: faults[0].on: kraft cannot have kill on banana: it has no "banana"; ` + offer},
+		{kraft, "[broker-1, broker-99]", `t.yaml:5:50: faults[0].on: kraft cannot have kill on broker-99: it has no "broker-99"; ` + offer},
+		{kraft, "broker-0", `it has no "broker-0"`},
+		{kraft, "broker-01", `it has no "broker-01"`},
+		{kraft, "controller-1", `it has no "controller-1"`},
+		{kraft, "brokers-1-2", `it has no "brokers-1-2"`},
+		{kraft, "store", "kraft cannot have kill on store: it has no ZooKeeper"},
+		{kraft, "zookeeper-1", "it has no ZooKeeper"},
+		{kraft, "[broker-1, controller-1003, standby, controllers]", ""},
+		{kraft + "cluster: {controllers: 1}\n", "standby", "its one controller is the active one; write a role (controller, broker, controllers, brokers) or a process (broker-1 to broker-3, controller-1001)"},
+		{kraft + "sweep: {brokers: [3, 2]}\ncluster: {replication: 2}\n", "broker-3", `it has no "broker-3"`},
+		{kraft + "cluster: {controllers: colocated}\n", "controller-1001", `or a process (broker-1 to broker-3)`},
+		{kraft + "cluster: {controllers: colocated, brokers: 1, replication: 1}\n", "broker", "its one broker is the active controller"},
+		{kraft + "cluster: {brokers: 6, brokersPerNode: 3}\n", "[brokers-1-3, broker-5]", ""},
+		{kraft + "cluster: {brokers: 6, brokersPerNode: 3}\n", "brokers-1-4", "it has no"},
+		{zk, "[zookeeper-3, zookeeper-embedded, store-follower]", ""},
+		{zk + "cluster: {store: embedded}\n", "store-follower", "its store is a single server, which leads"},
+		{zk + "cluster: {store: embedded}\n", "zookeeper-2", `it has no "zookeeper-2"`},
+		{zk + "cluster: {store: zookeeper}\n", "zookeeper-embedded", "its ZooKeeper is a real one"},
+	} {
+		t.Run(c.text+c.on, func(t *testing.T) {
+			_, err := Parse("t.yaml", []byte("name: t\n"+c.text+"workloads: [{kind: propagation, duration: 20s}]\nfaults:\n  - {at: 1s, for: 1s, kind: kill, on: "+c.on+"}\n"))
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestOverlap: two faults of one node are refused where the second is written,
+// but where both only slow it down.
+func TestOverlap(t *testing.T) {
+	const stands = "where kill stands from 1s to 5s (faults[0]); begin it after that has healed, or name another node; one node takes delay, loss"
+	for _, c := range []struct{ first, second, want string }{
+		{"for: 4s, kind: kill, on: broker-1", "at: 3s, for: 1s, kind: pause, on: [broker-2, broker-1]", "t.yaml:6:5: faults[1]: pause begins at 3s on broker-1, " + stands},
+		{"for: 4s, kind: kill, on: broker-1", "at: 5s, for: 1s, kind: kill, on: broker-1", "kill begins at 5s on broker-1, " + stands},
+		{"for: 4s, kind: kill, on: broker-1", "at: 6s, for: 1s, kind: kill, on: broker-1", ""},
+		{"for: 4s, kind: kill, on: broker-1", "at: 3s, for: 1s, kind: kill, on: broker-2", ""},
+		{"for: 4s, kind: kill, on: brokers", "at: 3s, for: 1s, kind: kill, on: broker", "on broker-1 to broker-3"},
+		{"for: 4s, kind: kill, on: broker", "at: 3s, for: 1s, kind: kill, on: broker", ""},
+		{"for: 4s, kind: kill, on: controller", "at: 3s, for: 1s, kind: kill, on: controller", ""},
+		{"for: 4s, kind: kill, on: controllers", "at: 3s, kind: restart, on: controller-1002", "restart begins at 3s on controller-1002"},
+		{"kind: restart, on: broker-1", "at: 1s, for: 1s, kind: kill, on: broker-1", "kill begins at 1s on broker-1"},
+		{"for: 4s, kind: delay, on: broker-1, delay: 5ms", "at: 3s, for: 1s, kind: loss, on: brokers, lossPerMille: 10", ""},
+		{"for: 4s, kind: delay, on: broker-1, delay: 5ms", "at: 3s, for: 1s, kind: delay, on: broker-1, delay: 9ms", "where delay stands"},
+		{"for: 4s, kind: delay, on: broker-1, delay: 5ms", "at: 3s, for: 1s, kind: isolate, on: broker-1", "where delay stands"},
+	} {
+		t.Run(c.first+"/"+c.second, func(t *testing.T) {
+			_, err := Parse("t.yaml", []byte(timelineHead+"faults:\n  - {at: 1s, "+c.first+"}\n  - {"+c.second+"}\n"))
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
 // TestFailLogDir: a log directory fails only where a broker of kbench's has several.
 func TestFailLogDir(t *testing.T) {
 	fault := func(on string) string { return "faults: [{at: 1s, for: 1s, kind: fail-log-dir, on: " + on + "}]\n" }
