@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -238,14 +239,22 @@ func (run *cellRun) drive(ctx context.Context, w spec.Workload) error {
 func (run *cellRun) seed() uint64 { return uint64(run.Spec.Seed) + uint64(run.repeat) }
 
 // victims are the brokers that the cell's workloads will take away: each has a
-// process of its own, so that no other broker goes with it. Where one of them may
-// be the controller, the next takes its place.
+// process of its own, so that no other broker goes with it, and so do those that
+// the timeline names. Where one of them may be the controller, the next takes its
+// place.
 func (run *cellRun) victims(s shape) map[kafka.BrokerID]bool {
 	var brokers []kafka.BrokerID
 	for id := range s.brokers {
 		brokers = append(brokers, kafka.BrokerID(id+1))
 	}
 	victims := map[kafka.BrokerID]bool{}
+	for _, f := range run.spec.Faults {
+		for _, on := range f.On {
+			if id, err := strconv.Atoi(strings.TrimPrefix(on, "broker-")); err == nil {
+				victims[kafka.BrokerID(id)] = true
+			}
+		}
+	}
 	kinds := run.spec.Workloads
 	if w, ok := run.warming(); ok {
 		kinds = append(slices.Clone(kinds), w)

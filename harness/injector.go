@@ -26,10 +26,12 @@ type injector struct {
 
 	mu   sync.Mutex
 	nets map[provider.Node][]netfault.Fault // of timed faults under way
+	// standing are the faults of each process that are not healed yet.
+	standing map[provider.Node][]workloads.TimedFault
 }
 
 func newInjector(c *cluster, seed uint64) *injector {
-	return &injector{c: c, seed: seed, nets: map[provider.Node][]netfault.Fault{}}
+	return &injector{c: c, seed: seed, nets: map[provider.Node][]netfault.Fault{}, standing: map[provider.Node][]workloads.TimedFault{}}
 }
 
 // subject is a process that a fault meets.
@@ -82,7 +84,11 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 	if !ok {
 		return s, fmt.Errorf("the fault %q is not known", f.Fault)
 	}
-	on, err := in.subjects(ctx, f.On, in.draw(f))
+	on, err := in.subjects(ctx, f, in.draw(f))
+	if err != nil {
+		return s, err
+	}
+	healed, err := in.stand(f, on)
 	if err != nil {
 		return s, err
 	}
@@ -93,6 +99,7 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 	undone := in.c.hurting(procs...) // a node that could not be healed stays hurt
 	m, err := make(in, ctx, f, on)
 	if err != nil {
+		healed() // as far as it was made, it was undone
 		return s, err
 	}
 	s = workloads.Standing{SentNs: m.sentNs, BitNs: trace.Now(), Names: namesOf(on)}
@@ -103,10 +110,58 @@ func (in *injector) Begin(ctx context.Context, f workloads.TimedFault) (workload
 		undoneNs, err := m.end(ctx)
 		if err == nil {
 			undone()
+			healed()
 		}
 		return undoneNs, trace.Now(), err
 	}
 	return s, nil
+}
+
+// stand books a fault on every subject until healed is called. Where it cannot
+// stand beside one that is there, it is not made: it would come later than the
+// timeline says, when that one is healed.
+func (in *injector) stand(f workloads.TimedFault, on []subject) (healed func(), err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, s := range on {
+		if o, ok := in.besetLocked(s, f.Fault); ok {
+			return nil, fmt.Errorf("%s has not healed of %v at %v: begin it later, or name another node; %s", s.proc.Name(), o, o.At, workloads.BesideDoc)
+		}
+	}
+	for _, s := range on {
+		in.standing[s.proc] = append(in.standing[s.proc], f)
+	}
+	return func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		for _, s := range on {
+			all := in.standing[s.proc]
+			i := slices.IndexFunc(all, func(o workloads.TimedFault) bool { return o.Fault == f.Fault })
+			in.standing[s.proc] = slices.Delete(all, i, i+1)
+		}
+	}, nil
+}
+
+// besetLocked gives the fault of a subject beside which another cannot stand.
+func (in *injector) besetLocked(s subject, f workloads.Fault) (workloads.TimedFault, bool) {
+	for _, o := range in.standing[s.proc] {
+		if !f.Beside(o.Fault) {
+			return o, true
+		}
+	}
+	return workloads.TimedFault{}, false
+}
+
+// spared leaves out those that cannot take a fault now, as long as there are
+// others.
+func (in *injector) spared(found []subject, f workloads.Fault) []subject {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	free := slices.DeleteFunc(slices.Clone(found), func(s subject) bool { _, beset := in.besetLocked(s, f); return beset })
+	if len(free) == 0 {
+		return found
+	}
+	return free
 }
 
 // draw chooses among those that have a role: by the seed and when the fault is
@@ -124,10 +179,10 @@ func namesOf(on []subject) []string {
 }
 
 // subjects finds the processes of roles and names, each once.
-func (in *injector) subjects(ctx context.Context, names []string, draw *rand.Rand) ([]subject, error) {
+func (in *injector) subjects(ctx context.Context, f workloads.TimedFault, draw *rand.Rand) ([]subject, error) {
 	var out []subject
-	for _, name := range names {
-		found, err := in.role(ctx, name, draw)
+	for _, name := range f.On {
+		found, err := in.role(ctx, name, f.Fault, draw)
 		if err != nil {
 			return nil, err
 		}
@@ -143,19 +198,19 @@ func (in *injector) subjects(ctx context.Context, names []string, draw *rand.Ran
 	return out, nil
 }
 
-// role gives whom a name of spec.Roles, or of a process, means now.
-func (in *injector) role(ctx context.Context, name string, draw *rand.Rand) ([]subject, error) {
+// role gives whom a name of spec.Roles, or of a process, means now for a fault.
+func (in *injector) role(ctx context.Context, name string, f workloads.Fault, draw *rand.Rand) ([]subject, error) {
 	switch name {
 	case "store":
 		return in.store(func(string) bool { return true }), nil
 	case "store-leader", "store-follower":
-		return in.storeMode(ctx, name, draw)
+		return in.storeMode(ctx, name, f, draw)
 	case "brokers":
 		return in.members(func(n *node) bool { return n.worker }), nil
 	case "controllers":
 		return in.members(func(n *node) bool { return n.racer }), nil
 	case "controller", "standby", "broker":
-		return in.byController(ctx, name, draw)
+		return in.byController(ctx, name, f, draw)
 	}
 	found := in.members(func(n *node) bool { return n.proc.Name() == name })
 	found = append(found, in.store(func(proc string) bool { return proc == name })...)
@@ -166,7 +221,7 @@ func (in *injector) role(ctx context.Context, name string, draw *rand.Rand) ([]s
 }
 
 // byController gives the active controller, or one that is not.
-func (in *injector) byController(ctx context.Context, role string, draw *rand.Rand) ([]subject, error) {
+func (in *injector) byController(ctx context.Context, role string, f workloads.Fault, draw *rand.Rand) ([]subject, error) {
 	active, err := in.c.ActiveController(ctx)
 	if err != nil {
 		return nil, err
@@ -178,7 +233,7 @@ func (in *injector) byController(ctx context.Context, role string, draw *rand.Ra
 	case "broker":
 		want = func(n *node) bool { return n.worker && n.id != active.ID && n.proc.Running() }
 	}
-	return one(in.members(want), draw), nil
+	return one(in.spared(in.members(want), f), draw), nil
 }
 
 // one draws one of several, none where there is none.
@@ -213,7 +268,7 @@ func (in *injector) store(want func(proc string) bool) []subject {
 
 // storeMode finds the server that leads, or one that does not. A single server
 // leads.
-func (in *injector) storeMode(ctx context.Context, role string, draw *rand.Rand) ([]subject, error) {
+func (in *injector) storeMode(ctx context.Context, role string, f workloads.Fault, draw *rand.Rand) ([]subject, error) {
 	all := in.store(func(string) bool { return true })
 	var found []subject
 	for _, s := range all {
@@ -228,7 +283,7 @@ func (in *injector) storeMode(ctx context.Context, role string, draw *rand.Rand)
 	if len(found) == 0 {
 		return nil, fmt.Errorf("none of %d servers of ZooKeeper is a %s", len(all), role)
 	}
-	return one(found, draw), nil
+	return one(in.spared(found, f), draw), nil
 }
 
 // exclude marks the nodes of subjects as not live, or live again.

@@ -166,6 +166,54 @@ func TestFaultsOfANode(t *testing.T) {
 	}
 }
 
+// TestFaultsThatCannotStandTogether: a second fault of a node is not made later
+// than it is due, but not at all; those that slow it down in other ways are.
+func TestFaultsThatCannotStandTogether(t *testing.T) {
+	fault := func(kind workloads.Fault) workloads.TimedFault {
+		return workloads.TimedFault{Fault: kind, On: []string{"controllers"}, At: 2 * time.Second, CPUPercent: 10, Delay: time.Millisecond}
+	}
+	in := hurtCluster(t, false)
+	kill, err := in.Begin(t.Context(), fault(workloads.FaultKill))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Begin(t.Context(), fault(workloads.FaultPause)); err == nil || !strings.Contains(err.Error(), "controller-1 has not healed of kill on controllers at 2s: begin it later") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := kill.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cpu, err := in.Begin(t.Context(), fault(workloads.FaultCPU))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := in.Begin(t.Context(), fault(workloads.FaultFsyncDelay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []workloads.Standing{cpu, slow} {
+		if _, _, err := s.End(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRolesSpareWhoIsHurt: of those that have a role one is drawn that can take
+// the fault.
+func TestRolesSpareWhoIsHurt(t *testing.T) {
+	in := newInjector(nil, 1)
+	a, b := subject{proc: &hurtNode{name: "a"}}, subject{proc: &hurtNode{name: "b"}}
+	if _, err := in.stand(workloads.TimedFault{Fault: workloads.FaultPause}, []subject{a}); err != nil {
+		t.Fatal(err)
+	}
+	if got := namesOf(in.spared([]subject{a, b}, workloads.FaultKill)); len(got) != 1 || got[0] != "b" {
+		t.Errorf("spared leaves %v", got)
+	}
+	if got := in.spared([]subject{a}, workloads.FaultKill); len(got) != 1 {
+		t.Errorf("nobody else: %v", namesOf(got))
+	}
+}
+
 // TestImpairedTellsAFault: a network that delivers everything at once is met by
 // no fault, and awaiting one fails.
 func TestImpairedTellsAFault(t *testing.T) {

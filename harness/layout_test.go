@@ -181,17 +181,18 @@ func TestManyBrokersInOneNode(t *testing.T) {
 	}
 }
 
-// What a workload takes away takes no other broker along.
+// What a workload or the timeline takes away takes no other broker along.
 func TestVictimsHaveAProcessOfTheirOwn(t *testing.T) {
 	s, err := spec.Parse("many.yaml", []byte(`
 targets: [kafka-kraft, kraft]
 cluster: {brokers: 40, brokersPerNode: 20}
-workloads: [{kind: propagation}, {kind: broker-failure, trials: 2}]
+workloads: [{kind: propagation, duration: 20s}, {kind: broker-failure, trials: 2}]
+faults: [{at: 1s, for: 1s, kind: kill, on: broker-7}]
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{2, 2} {
+	for i, want := range []int{3, 3} {
 		run := newCellRun(t)
 		run.Options.Spec, run.spec, run.repeat = s, s.Cells()[i], 1
 		shape := shapeOf(run.spec, kafka.UUID{1})
@@ -215,7 +216,7 @@ workloads: [{kind: propagation}, {kind: broker-failure, trials: 2}]
 				t.Errorf("%s holds %d", m.cfg.Name, len(m.ids))
 			}
 		}
-		if want != 0 || len(ids) != 40 || !slices.IsSorted(ids) || len(members) > 2+2*2+1 {
+		if want != 0 || len(ids) != 40 || !slices.IsSorted(ids) || len(members) > 2+2*3+1 {
 			t.Errorf("%s: %d victims too few, %d brokers in %d processes", run.spec.Target, want, len(ids), len(members))
 		}
 	}

@@ -82,6 +82,10 @@ type Standing struct {
 // healWithin bounds the undoing of one fault of a timeline.
 const healWithin = 2 * time.Minute
 
+// maxFaultLate is how late a fault may be made: later, the timeline is another
+// than the spec's.
+const maxFaultLate = 5 * time.Second
+
 // timeline plays the faults of a spec beside a load.
 type timeline struct {
 	trial *trialRun
@@ -100,13 +104,18 @@ func (t *trialRun) playFaults(ctx context.Context, startNs int64) *timeline {
 	for _, f := range t.Faults {
 		l.wg.Go(func() {
 			if err := l.play(ctx, startNs, f); err != nil {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				l.errs = append(l.errs, fmt.Errorf("%v at %v: %w", f, f.At, err))
+				l.failed(f, err)
 			}
 		})
 	}
 	return l
+}
+
+// failed keeps why a fault does not count.
+func (l *timeline) failed(f TimedFault, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, fmt.Errorf("%v at %v: %w", f, f.At, err))
 }
 
 // play makes one fault and undoes it. It is undone also where ctx has ended: a
@@ -121,6 +130,9 @@ func (l *timeline) play(ctx context.Context, startNs int64, f TimedFault) error 
 	s, err := l.trial.Injector.Begin(ctx, f)
 	if err != nil {
 		return err
+	}
+	if late := time.Duration(s.SentNs-startNs) - f.At; late > maxFaultLate {
+		l.failed(f, fmt.Errorf("made %v late, since what it meets did not answer before", late.Round(time.Millisecond)))
 	}
 	how := fmt.Sprintf("%s (%s)", f, strings.Join(s.Names, ", "))
 	l.trial.event(EventFault, l.trial.out.N, s.Node, s.SentNs, "%s", how)

@@ -47,16 +47,22 @@ func TestLoadPlaysItsFaults(t *testing.T) {
 	fault := TimedFault{Fault: FaultDelay, On: []string{"broker-2"}, At: 200 * time.Millisecond, For: 300 * time.Millisecond, Delay: time.Millisecond}
 	for name, tc := range map[string]struct {
 		injector    *fakeInjector
+		due         time.Duration // other than the fault's
 		bit, healed int64
 		reason      string
 	}{
-		"bites and heals":   {&fakeInjector{}, 1, 1, ""},
-		"does not bite":     {&fakeInjector{bite: errors.New("no link was slower")}, 0, 0, "no link was slower"},
-		"does not heal":     {&fakeInjector{heal: errors.New("links stay slow")}, 1, 0, "undo it: links stay slow"},
-		"nobody makes them": {nil, 0, 0, "takes no timed faults"},
+		"bites and heals":   {&fakeInjector{}, 0, 1, 1, ""},
+		"does not bite":     {&fakeInjector{bite: errors.New("no link was slower")}, 0, 0, 0, "no link was slower"},
+		"does not heal":     {&fakeInjector{heal: errors.New("links stay slow")}, 0, 1, 0, "undo it: links stay slow"},
+		"nobody makes them": {nil, 0, 0, 0, "takes no timed faults"},
+		"is made late":      {&fakeInjector{}, -maxFaultLate - time.Second, 1, 1, "made 6."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			fault := fault
+			if tc.due != 0 {
+				fault.At = tc.due
+			}
 			w, err := Lookup("propagation")
 			if err != nil {
 				t.Fatal(err)
