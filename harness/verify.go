@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/harness/spec"
 	"kbench/internal/checker"
 	"kbench/kafka"
 	"kbench/results"
@@ -76,7 +77,7 @@ func (run *cellRun) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h, verdict = next, checker.Check(next)
+		h, verdict = next, checker.CheckCell(next, run.traced())
 		if !verdict.OK() {
 			return errUnsettled
 		}
@@ -92,6 +93,10 @@ func (run *cellRun) check(ctx context.Context) error {
 	run.judged = true
 	return errors.Join(run.keepHistory(h), run.judgeZnodes(ctx), run.judgeQuorum(ctx))
 }
+
+// traced: the nodes of a cell tell in traces, or logs, who is elected. Those of a
+// cluster that was found are not read.
+func (run *cellRun) traced() bool { return run.spec.Target != spec.AttachTarget }
 
 // settle polls for settleTimeout at most.
 func settle(ctx context.Context, what string, look func(context.Context) error) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/harness/provider"
+	"kbench/harness/spec"
 	"kbench/internal/checker"
 	"kbench/kafka"
 	"kbench/kafka/wire"
@@ -104,7 +105,11 @@ func settlingCell(t *testing.T, lacksFor int64) (*cellRun, *settling) {
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() { _, _ = server.Close(context.Background()), <-served })
 	run := newCellRun(t)
+	run.spec.Target = spec.AttachTarget // whose nodes trace nothing
 	run.cluster = &cluster{excluded: map[kafka.BrokerID]bool{}, nodes: []*node{{id: 1, addr: l.Addr().String(), worker: true, proc: s}}}
+	for at := range int64(2) { // what health gates saw
+		run.cluster.seen = append(run.cluster.seen, checker.Observation{AtNs: at, Broker: 1, Topic: "early", TopicID: kafka.UUID{15: 1}, Leader: 1})
+	}
 	for i, name := range []string{"early", "late"} {
 		run.rec.Acked(workloads.Operation{Kind: workloads.OpCreateTopic, Topic: name, TopicID: kafka.UUID{15: byte(i + 1)}, Partitions: 1})
 	}

@@ -67,7 +67,9 @@ func makeRun(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: mkrun OUT")
 	}
 	ts.Check(writeRun(ts.MkAbs(args[0]), checker.History{
-		Operations: []checker.Operation{{Kind: checker.CreateTopic, Topic: "a", Partitions: 1, Outcome: checker.Acknowledged}},
+		Operations:   []checker.Operation{{Kind: checker.CreateTopic, Topic: "a", Partitions: 1, Outcome: checker.Acknowledged}},
+		Observations: []checker.Observation{{AtNs: 1, Broker: 1, Topic: "a", Leader: 1}, {AtNs: 2, Broker: 1, Topic: "a", Leader: 1}},
+		Elections:    []checker.Election{{AtNs: 1, Node: "controller-1001", Epoch: 1}},
 		Views: []checker.View{
 			{Broker: 1, Topics: []checker.Topic{{Name: "a", Partitions: []checker.Partition{{Leader: 1}}}}},
 			{Broker: 2, Topics: []checker.Topic{{Name: "a", Partitions: []checker.Partition{{Leader: 1}}}}},

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"kbench/harness/spec"
 	"kbench/internal/checker"
 	"kbench/internal/quorumlog"
 	"kbench/internal/zkhistory"
@@ -26,7 +29,8 @@ acknowledged changes are in the final metadata, the changes of each topic are
 linearizable, brokers agree, a leader epoch has one leader, epochs never go back;
 in ZooKeeper mode every write of a znode that a controller or a broker made; in
 KRaft mode the metadata logs of all voters, which are those of one Raft, and every
-record in them. Exit code 0 means that the run is whole and valid, 3 that it is
+record in them. A check that looked at nothing where a cell has something to look
+at, since a file was cut or is gone, fails. Exit code 0 means that the run is whole and valid, 3 that it is
 not, 2 that it cannot be read: it is no run folder, or files of it are missing,
 truncated or damaged.`,
 		Example: "  kbench verify kbench-results/latest",
@@ -58,6 +62,12 @@ func verifyRun(w io.Writer, r *results.Run) error {
 		_, _ = fmt.Fprintln(w, "      manifest.json holds no digest of its own: a change of it cannot be told")
 	}
 	histories := 0
+	judged := func(name string, res checker.Result) {
+		say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
+		if res.Note != "" {
+			_, _ = fmt.Fprintf(w, "      %s: %s: %s\n", filepath.Base(name), res.Name, res.Note)
+		}
+	}
 	for _, f := range r.Manifest.Files {
 		name, found := strings.CutSuffix(f.Name, checker.FileSuffix)
 		if !found {
@@ -69,15 +79,8 @@ func verifyRun(w io.Writer, r *results.Run) error {
 			say(false, "%s: %v", name, err)
 			continue
 		}
-		for _, res := range checker.Check(h) {
-			faults := res.Faults
-			if len(faults) == 0 && res.Name == "acknowledged" && res.Looked == 0 && !h.Interrupted {
-				faults = []string{"every cell creates partitions, so that one without an acknowledged operation proves nothing"}
-			}
-			say(len(faults) == 0, "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(faults, "; "))))
-			if res.Note != "" {
-				_, _ = fmt.Fprintf(w, "      %s: %s: %s\n", filepath.Base(name), res.Name, res.Note)
-			}
+		for _, res := range checker.CheckCell(h, targetOf(r, name) != string(spec.AttachTarget)) {
+			judged(name, res)
 		}
 	}
 	for _, f := range r.Manifest.Files {
@@ -91,8 +94,11 @@ func verifyRun(w io.Writer, r *results.Run) error {
 				say(false, "%s: %v", name, err)
 				continue
 			}
-			say(res.OK(), "%s: %s, looked at %d%s", filepath.Base(name), res.Name, res.Looked, because(errors.New(strings.Join(res.Faults, "; "))))
+			judged(name, res)
 		}
+	}
+	for _, lost := range lostHistories(r.Manifest) {
+		say(false, "%s", lost)
 	}
 	if histories == 0 {
 		_, _ = fmt.Fprintln(w, "      the run stored no histories: invariants cannot be judged again")
@@ -102,6 +108,37 @@ func verifyRun(w io.Writer, r *results.Run) error {
 		return &exitError{code: exitInvalid}
 	}
 	return nil
+}
+
+// targetOf gives the target of the cell that a stored history is of, "" where the
+// manifest has no such cell.
+func targetOf(r *results.Run, stem string) (target string) {
+	longest := -1
+	for _, c := range r.Manifest.Cells {
+		if len(c.ID) > longest && strings.HasPrefix(filepath.Base(stem), c.ID+".") {
+			longest, target = len(c.ID), c.Target
+		}
+	}
+	return target
+}
+
+// lostHistories names what cells were judged by when they ran and is not in the
+// folder any more.
+func lostHistories(m results.Manifest) (lost []string) {
+	for _, c := range m.Cells {
+		for check, suffix := range map[string]string{
+			"acknowledged": checker.FileSuffix, zkhistory.ResultName: zkhistory.FileSuffix, quorumlog.ResultName: quorumlog.FileSuffix,
+		} {
+			judged := slices.ContainsFunc(c.Checks, func(ch results.Check) bool { return ch.Name == check })
+			if judged && !slices.ContainsFunc(m.Files, func(f results.File) bool {
+				return strings.HasPrefix(path.Base(f.Name), c.ID+".") && strings.HasSuffix(f.Name, suffix)
+			}) {
+				lost = append(lost, fmt.Sprintf("%s: its check %s was judged by a file %s.*%s, which the run does not have", c.ID, check, c.ID, suffix))
+			}
+		}
+	}
+	slices.Sort(lost)
+	return lost
 }
 
 // judges are those of what a run keeps of its metadata store, by how the names of

@@ -11,11 +11,25 @@ import (
 	"time"
 
 	"kbench/internal/quorumlog"
+	"kbench/internal/zkhistory"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
 	"kbench/kraftcontroller/metalog"
 	"kbench/results"
 )
+
+// zipped is a file of these lines.
+func zipped(t *testing.T, lines ...string) []byte {
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	for _, l := range lines {
+		_, _ = fmt.Fprintln(zw, l)
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
 
 // quorumFile is a kept log of one voter, in which a topic's partition gets this
 // ISR.
@@ -52,18 +66,23 @@ func quorumFile(t *testing.T, isr ...kafka.BrokerID) []byte {
 	return b.Bytes()
 }
 
-// The logs that a run kept are judged again: a fault that is in them is found,
-// whatever the run said of itself.
-func TestVerifyJudgesTheQuorum(t *testing.T) {
+// What a run kept of its metadata store is judged again: a fault that is in it is
+// found, whatever the run said of itself, and so is that nothing is left of it.
+func TestVerifyJudgesTheStore(t *testing.T) {
+	quorum, znodes := "kraft.base.1"+quorumlog.FileSuffix, "kraft.base.1"+zkhistory.FileSuffix
 	for name, c := range map[string]struct {
+		name string
 		file []byte
 		want string
 		ok   bool
 	}{
-		"sound":           {quorumFile(t, 1), "ok   kraft.base.1: quorum, looked at ", true},
-		"planted":         {quorumFile(t, 2), "quorum, looked at 5: C3: t-0 goes from", false},
-		"cut short":       {quorumFile(t, 1)[:120], "BAD  kraft.base.1: read the logs of the quorum", false},
-		"nobody's a file": {nil, "BAD  kraft.base.1: read the logs of the quorum", false},
+		"sound":             {quorum, quorumFile(t, 1), "ok   kraft.base.1: quorum, looked at ", true},
+		"planted":           {quorum, quorumFile(t, 2), "quorum, looked at 5: C3: t-0 goes from", false},
+		"cut short":         {quorum, quorumFile(t, 1)[:120], "BAD  kraft.base.1: read the logs of the quorum", false},
+		"nobody's a file":   {quorum, nil, "BAD  kraft.base.1: read the logs of the quorum", false},
+		"an empty quorum":   {quorum, zipped(t, `{"voters":[1001]}`, `{"end":true}`), "quorum, looked at 0: it looked at nothing", false},
+		"empty znodes":      {znodes, zipped(t, `{"rules":{}}`, `{"end":true}`), "znodes, looked at 0: it looked at nothing", false},
+		"no file of znodes": {quorum, quorumFile(t, 1), "BAD  kraft.base: its check znodes was judged by a file kraft.base.*.znodes.jsonl.gz, which the run does not have", false},
 	} {
 		started := time.Date(2026, 11, 29, 17, 0, 0, 0, time.UTC)
 		out := t.TempDir()
@@ -71,13 +90,14 @@ func TestVerifyJudgesTheQuorum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(w.Dir(), "kraft.base.1"+quorumlog.FileSuffix), c.file, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.Dir(), c.name), c.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Commit(results.Manifest{
-			Name: "quorum", Started: started, Ended: started,
-			Cells: []results.Cell{{ID: "kraft.base", Target: "kraft", Variant: "base", Partitions: 1, Verdict: results.Valid}},
-		}); err != nil {
+		cell := results.Cell{ID: "kraft.base", Target: "kraft", Variant: "base", Partitions: 1, Verdict: results.Valid}
+		if name == "no file of znodes" {
+			cell.Checks = []results.Check{{Name: zkhistory.ResultName, OK: true, Looked: 5}, {Name: quorumlog.ResultName, OK: true, Looked: 5}}
+		}
+		if _, err := w.Commit(results.Manifest{Name: "quorum", Started: started, Ended: started, Cells: []results.Cell{cell}}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := results.Open(out)

@@ -198,6 +198,41 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// In a cell that ran, a part of the history that is gone is found by what must have
+// looked at it.
+func TestCutHistoryOfACell(t *testing.T) {
+	for name, c := range map[string]struct {
+		cut   func(*History)
+		found []string
+	}{
+		"nothing is cut":   {func(*History) {}, nil},
+		"all":              {func(h *History) { *h = History{} }, []string{"acknowledged", "linearizable", "one-leader", "epochs-forward", "one-controller"}},
+		"the observations": {func(h *History) { h.Observations = nil }, []string{"epochs-forward"}},
+		"the elections":    {func(h *History) { h.Elections = nil }, []string{"one-controller"}},
+		"all views but one": {func(h *History) {
+			h.Views = h.Views[:1]
+		}, []string{"equal-images"}},
+		"what need not be there": {func(h *History) { h.Fences, h.Epochs = nil, nil }, nil},
+	} {
+		h := sound()
+		c.cut(&h)
+		var found []string
+		for _, r := range CheckCell(h, true) {
+			if !r.OK() {
+				found = append(found, r.Name)
+			}
+		}
+		if !reflect.DeepEqual(found, c.found) {
+			t.Errorf("%s: found %q, want %q", name, found, c.found)
+		}
+	}
+	h := sound()
+	h.Elections, h.Epochs, h.Fences = nil, nil, nil
+	if v := CheckCell(h, false); !v.OK() {
+		t.Errorf("a cluster whose nodes kbench did not start: %+v", v)
+	}
+}
+
 func TestStoreRoundTrip(t *testing.T) {
 	h := sound()
 	h.Observations[0].TopicID = kafka.UUID{}

@@ -59,5 +59,8 @@ func judge(r io.ReadSeeker) (checker.Result, error) {
 	for _, b := range append(logs.broken, content.broken()...) {
 		res.Faults = append(res.Faults, b.Invariant+": "+b.Detail)
 	}
+	if res.Looked == 0 { // every quorum writes the record of its first leader
+		res.Faults = append(res.Faults, "it looked at nothing: the logs hold no batch")
+	}
 	return res, nil
 }
