@@ -134,7 +134,7 @@ func (c *Client) open() error {
 	if c.log, err = metalog.Open(logCfg); err != nil {
 		return err
 	}
-	p, err := c.persisted()
+	p, voted, err := c.persisted()
 	if err != nil {
 		return err
 	}
@@ -143,20 +143,38 @@ func (c *Client) open() error {
 	if c.dir != nil {
 		m.DirectoryID = c.dir.Meta().DirectoryID
 	}
-	c.machine, err = c.newMachine(m, p, logCfg.Dir)
-	return err
+	if c.machine, err = c.newMachine(m, p, logCfg.Dir); err != nil {
+		return err
+	}
+	if !voted && c.voter && p.LogEnd > 0 {
+		return c.voteUnknown(p.LogEnd)
+	}
+	return nil
 }
 
-func (c *Client) persisted() (raft.Persisted, error) {
-	p := raft.Persisted{
+// voteUnknown refuses a log without quorum-state, which was durable before its
+// first record was written: only a first start has neither. Without it a voter may
+// vote a second time in an epoch. The only voter there is can do no harm by that,
+// and nobody else has its records.
+func (c *Client) voteUnknown(end kafka.Offset) error {
+	if len(c.machine.Quorum().Voters) > 1 {
+		return fmt.Errorf("%s is missing, but the log beside it ends at offset %d: the node may have voted and not know it; %s", c.quorum, end, metalog.StartAnew)
+	}
+	c.cfg.Logger.Warn("quorum-state is missing: the node may have voted and not know it; going on, since no other node votes", "file", c.quorum, "endOffset", end)
+	return nil
+}
+
+// persisted gives what the files hold; false without quorum-state.
+func (c *Client) persisted() (p raft.Persisted, voted bool, err error) {
+	p = raft.Persisted{
 		QuorumState: raft.EmptyQuorumState(),
 		LogStart:    c.log.StartOffset(), StartEpoch: c.log.StartEpoch(), LogEnd: c.log.EndOffset(),
 	}
-	qs, ok, err := metalog.ReadQuorumState(c.cfg.FS, c.quorum)
+	qs, voted, err := metalog.ReadQuorumState(c.cfg.FS, c.quorum)
 	if err != nil {
-		return p, err
+		return p, false, err
 	}
-	if ok {
+	if voted {
 		p.QuorumState = raft.QuorumState{
 			LeaderID: qs.Leader, LeaderEpoch: qs.Epoch,
 			VotedKey: raft.ReplicaKey{ID: qs.Voted, DirectoryID: qs.VotedDirectory},
@@ -169,11 +187,11 @@ func (c *Client) persisted() (raft.Persisted, error) {
 	if id, ok := c.log.LatestSnapshot(); ok {
 		q, err := c.log.SnapshotQuorum(id)
 		if err != nil {
-			return p, err
+			return p, false, err
 		}
 		p.Snapshot, p.Quorum = raft.SnapshotID(id), quorumFromLog(q)
 	}
-	return p, nil
+	return p, voted, nil
 }
 
 // Bootstrap gives the metadata records that the data directory was formatted
