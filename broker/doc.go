@@ -13,7 +13,8 @@
 // atomic pointer), the follower fetchers (one goroutine for each leader
 // broker), the AlterPartition sender (one request in flight) and the life
 // cycle of the registration. In KRaft mode it takes snapshots of its metadata log
-// as Kafka's brokers do (kraftcontroller/snapshots). It must not know how a
+// as Kafka's brokers do (kraftcontroller/snapshots); neither is synced, and what a
+// power cut damages is fetched again. It must not know how a
 // controller decides, nor harness, workloads or results. cmd/kbench assembles it: a wire.Server over
 // APIs, then Run.
 //

@@ -64,7 +64,7 @@ type Log struct {
 
 // Open opens or creates the log, checks every batch, cuts a torn tail off and
 // says so to the logger. Damage that is not at the end is an error that names
-// file and byte.
+// file and byte; a log without fsync is emptied then, to be fetched again.
 func Open(cfg Config) (*Log, error) {
 	if cfg.SegmentBytes <= 0 {
 		cfg.SegmentBytes = DefaultSegmentBytes
@@ -76,7 +76,14 @@ func Open(cfg Config) (*Log, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Log{cfg: cfg}
-	if err := l.open(); err != nil {
+	err := l.open()
+	if cfg.NoSync && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrShort)) {
+		if err = l.discard(err); err == nil {
+			l = &Log{cfg: cfg}
+			err = l.open()
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open metadata log: %w", err), l.closeFiles())
 	}
 	return l, nil
@@ -92,6 +99,9 @@ func (l *Log) open() error {
 	}
 	bases, err := l.listFiles(names)
 	if err != nil {
+		return err
+	}
+	if err := l.dropTornSnapshots(); err != nil {
 		return err
 	}
 	told := false
