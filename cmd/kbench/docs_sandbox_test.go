@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,22 @@ var sandboxes = map[string]func(t *testing.T, dir string){
 	"ladder":   ladderRun,
 	"tuning":   tuningRuns,
 	"nights":   nightlyRuns,
+	"nodes":    endNodes,
+}
+
+// endNodes ends what a page started and left behind, where its commands failed
+// halfway: it notes the processes in files.
+func endNodes(t *testing.T, dir string) {
+	t.Helper()
+	t.Cleanup(func() {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if pid, bad := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && bad == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // gone already where all went well
+			}
+		}
+	})
 }
 
 func simulate(t *testing.T, out string, truth simulated.Truth) *results.Run {

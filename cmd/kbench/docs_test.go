@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"kbench/internal/heldport/heldtest"
 )
 
 // docsDir holds the pages whose commands are tested.
@@ -145,11 +147,15 @@ func TestDocsCommands(t *testing.T) {
 			if err := os.CopyFS(filepath.Join(dir, "docs"), os.DirFS(docsDir)); err != nil {
 				t.Fatal(err)
 			}
+			ports := strings.NewReplacer()
+			if sandbox == "nodes" { // others may have the ports that it shows
+				ports = strings.NewReplacer("9092", fmt.Sprint(heldtest.Port(t)), "9093", fmt.Sprint(heldtest.Port(t)))
+			}
 			for _, b := range blocks {
 				if !b.exec {
 					continue
 				}
-				out, code := runShell(t, dir, path, b.text)
+				out, code := runShell(t, dir, path, ports.Replace(b.text))
 				if code != b.code {
 					t.Fatalf("%s:%d: exit %d, want %d:\n%s%s", b.page, b.line, code, b.code, b.text, out)
 				}

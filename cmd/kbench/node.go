@@ -25,8 +25,22 @@ which waits for the controller for five minutes at most; a second one ends the
 node at once, with 143.
 
 Listeners are plain unless the file's security says otherwise: TLS and SASL by
-listener, users, super users, the authorizer; docs/security.md has them all.`,
+listener, users, super users, the authorizer; docs/security.md has them all. The rest of the
+file is in docs/nodes.md.`,
 		Example: `  kbench node --config broker-1.json
+
+  # broker-1.json, a broker of KRaft mode:
+  {"name": "broker-1", "role": "broker", "mode": "kraft",
+   "clusterId": "MkU3OEVBNTcwNTJENDM2Qg", "dataDir": "broker-1",
+   "quorum": {"bootstrap": ["127.0.0.1:9093"]},
+   "brokers": [{"id": 1, "host": "127.0.0.1", "port": 9092}]}
+
+  # controller-1001.json, with a directory of kbench node format; fixed voters are
+  # "voters": [{"id": 1001, "host": "127.0.0.1", "port": 9093}] in place of the
+  # last three:
+  {"name": "controller-1001", "role": "controller", "mode": "kraft",
+   "clusterId": "MkU3OEVBNTcwNTJENDM2Qg", "dataDir": "controller-1001",
+   "quorum": {"nodeId": 1001, "host": "127.0.0.1", "port": 9093, "bootstrap": ["127.0.0.1:9093"]}}
 
   # a listener with TLS and SCRAM, and the ACLs of the metadata, in broker-1.json:
   "security": {
