@@ -285,7 +285,7 @@ func (run *cellRun) timeline(kind workloads.Workload) []workloads.TimedFault {
 // short is the fault of a workload with fewer valid trials than it should have.
 func (run *cellRun) short(w spec.Workload) error {
 	n, reason := run.rec.validTrials(w.Kind)
-	want := max(w.Params.Trials, 1)
+	want := w.Params.Events()
 	switch {
 	case n >= want:
 		return nil

@@ -43,6 +43,10 @@ func TestTooFewTrialsSayWhy(t *testing.T) {
 	if err := run.short(w); err != nil {
 		t.Errorf("got %v", err)
 	}
+	w.Params.Kills = 2 // each controller of a row is a trial
+	if err := run.short(w); err == nil || !strings.Contains(err.Error(), "1 of 2 trials are valid") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestVigil: a process that ends unasked ends what needs it, and one that a fault

@@ -19,7 +19,8 @@ var controllerFailover = Workload{
 	Params: []Param{howParam("kill", "pause", "resign", "isolate", "cut", "cut-in", "cut-out").says("how the fault is made; one that is paused wakes as a zombie when another has succeeded it"), trialsParam("3"), killsParam, probeRateParam, probePartitionsParam, timeoutParam},
 	run: func(ctx context.Context, r *run) error {
 		for n := 1; n <= r.p.Trials; n++ {
-			if err := r.trial(func() error { return r.failOver(ctx, n) }); err != nil {
+			err := r.row(n, func(trial int, first, last bool) error { return r.failOver(ctx, trial, first, last) })
+			if err != nil {
 				return fmt.Errorf("trial %d: %w", n, err)
 			}
 		}
@@ -53,20 +54,22 @@ type failover struct {
 	turn  int
 }
 
-// failOver runs a trial for each controller that is lost, one as soon as its
-// predecessor was replaced: then the node lost before is on its way back.
-func (r *run) failOver(ctx context.Context, n int) error {
+// row loses controllers one after the other, each as soon as its predecessor was
+// replaced: then the node lost before is on its way back. Each is a trial, and
+// one whose generator slipped is run again in its place.
+func (r *run) row(n int, lose func(trial int, first, last bool) error) error {
 	for k := range r.p.Kills {
-		if err := r.failOnce(ctx, (n-1)*r.p.Kills+k+1, k == 0, k == r.p.Kills-1); err != nil {
+		err := r.trial(func() error { return lose((n-1)*r.p.Kills+k+1, k == 0, k == r.p.Kills-1) })
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// failOnce is one trial. The first of a row begins with a healthy cluster, the
+// failOver is one trial. The first of a row begins with a healthy cluster, the
 // last ends with one.
-func (r *run) failOnce(ctx context.Context, n int, first, last bool) error {
+func (r *run) failOver(ctx context.Context, n int, first, last bool) error {
 	t := &failover{trialRun: r.newTrial(n), fault: failoverFaults[r.p.How], names: map[kafka.BrokerID]string{}}
 	defer func() { t.record(ctx) }()
 	t.phase(PhaseGate)

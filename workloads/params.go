@@ -43,6 +43,10 @@ type Params struct {
 	TrialTimeout time.Duration
 }
 
+// Events is how many trials a workload records where none is lost: one at least,
+// and one for each controller of a row that is lost one after the other.
+func (p Params) Events() int { return max(p.Trials, 1) * max(p.Kills, 1) }
+
 // Param documents and bounds one parameter of a kind.
 type Param struct {
 	Name     string // as in a spec: how, trials, rate, duration, probe.rate, ...

@@ -44,13 +44,13 @@ func newRun(w Workload, env Env, p Params) (*run, error) {
 	if !labelForm.MatchString(label) {
 		return nil, fmt.Errorf("label %q is not 1 to 100 letters, digits, dots or dashes", label)
 	}
-	return &run{Env: env, w: w, p: p, label: label, admin: newAdmin(env.Cluster), spare: max(p.Trials, 1)}, nil
+	return &run{Env: env, w: w, p: p, label: label, admin: newAdmin(env.Cluster), spare: p.Events()}, nil
 }
 
 func (r *run) close() { r.admin.close() }
 
 // trial runs one trial, and again where its generator slipped, as long as
-// there are spare trials: as many as the workload has trials. It is a rule
+// there are spare trials: as many as the workload has. It is a rule
 // fixed beforehand, and each try is recorded.
 func (r *run) trial(try func() error) error {
 	for {
@@ -64,7 +64,7 @@ func (r *run) trial(try func() error) error {
 
 func (r *run) progress(trial int, phase string, done, total int) {
 	if r.Progress != nil {
-		r.Progress(Progress{Workload: r.w.Kind, Trial: trial, Trials: r.p.Trials, Phase: phase, Done: done, Total: total})
+		r.Progress(Progress{Workload: r.w.Kind, Trial: trial, Trials: r.p.Trials * max(r.p.Kills, 1), Phase: phase, Done: done, Total: total})
 	}
 }
 

@@ -2,6 +2,8 @@ package workloads
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -35,5 +37,30 @@ func TestAnErrorEndsTheTries(t *testing.T) {
 	err := r.trial(func() error { tries++; r.slipped = true; return broken })
 	if !errors.Is(err, broken) || tries != 1 {
 		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
+// A controller of a row whose trial slipped is lost again before the next one,
+// wherever it stands in the row.
+func TestSlippedKillsAreRunAgain(t *testing.T) {
+	for slips, want := range map[int]string{1: "1f 1f 2 3l", 2: "1f 2 2 3l", 3: "1f 2 3l 3l"} {
+		r := &run{p: Params{Trials: 1, Kills: 3}}
+		r.spare = r.p.Events()
+		var lost []string
+		err := r.row(1, func(trial int, first, last bool) error {
+			name := fmt.Sprint(trial)
+			if first {
+				name += "f"
+			}
+			if last {
+				name += "l"
+			}
+			lost = append(lost, name)
+			r.slipped = len(lost) == slips
+			return nil
+		})
+		if got := strings.Join(lost, " "); err != nil || got != want || r.spare != 2 {
+			t.Errorf("trial %d slips: %s, want %s; %d spare, %v", slips, got, want, r.spare, err)
+		}
 	}
 }
