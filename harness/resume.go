@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"kbench/harness/child"
 	"kbench/results"
 )
 
@@ -24,6 +26,7 @@ type State struct {
 	EnvHash     string         `json:"environmentHash"`
 	Tool        results.Tool   `json:"tool"`
 	Started     time.Time      `json:"started"`
+	Owner       string         `json:"owner"`             // the kbench that ran it, a child.Identity: what it left is its own
 	Resumed     []string       `json:"resumed,omitempty"` // how it was taken up before, for readers
 	Done        int            `json:"done"`              // units
 	Cells       []results.Cell `json:"cells"`
@@ -100,7 +103,8 @@ func (r *runner) checkpoint(m results.Manifest, done int) {
 	}
 	err := r.w.Checkpoint(done, State{
 		Spec: string(r.Spec.YAML()), Name: r.Name, Provider: r.Provider, ProviderWhy: r.ProviderWhy, DataDir: r.DataDir,
-		EnvHash: m.Environment.Hash(), Tool: r.Tool, Started: r.started, Resumed: r.resumed,
+		EnvHash: m.Environment.Hash(), Tool: r.Tool, Started: r.started,
+		Owner: child.Identity(os.Getpid()), Resumed: r.resumed,
 		Done: done, Cells: append([]results.Cell{}, r.book.cells...), Counted: append([]int{}, r.book.counted...),
 	})
 	if err != nil { // a full disk, mostly: the run goes on, and ends as it can

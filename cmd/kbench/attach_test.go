@@ -172,6 +172,25 @@ func TestAttach(t *testing.T) {
 	}
 	t.Run("interrupted", func(t *testing.T) { s.ended(t, os.Interrupt) })
 	t.Run("killed", func(t *testing.T) { s.ended(t, os.Kill) })
+	t.Run("killed and resumed", s.resumed)
+}
+
+// resumed goes on with a run that was killed: what that one had made is removed
+// before.
+func (s strangers) resumed(t *testing.T) {
+	s.killed(t, os.Kill, "out3")
+	if left := s.topics(t); len(left) < 2 {
+		t.Errorf("a killed run left nothing, so that this test shows nothing: %v", left)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := s.command(ctx, "run", "--resume", "out3")
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.CombinedOutput()
+	if want := " topics that the killed run had made at " + s.bootstrap; err != nil || !bytes.Contains(out, []byte(want)) {
+		t.Errorf("%v, want %q in:\n%s", err, want, out)
+	}
+	s.untouched(t)
 }
 
 func (s strangers) command(ctx context.Context, args ...string) *exec.Cmd {
@@ -244,7 +263,27 @@ func (s strangers) idleHooks(t *testing.T, how string) {
 
 // ended ends a run by a signal once it has topics, and cleans where that did not.
 func (s strangers) ended(t *testing.T, sig os.Signal) {
-	cmd := s.command(t.Context(), "run", "--bootstrap", s.bootstrap, "--set", "cluster.replication=2", "--workloads", "propagation", "--out", "out2", "--data-dir", "data")
+	code, said := s.killed(t, sig, "out2")
+	if sig == os.Kill {
+		if len(s.topics(t)) < 2 {
+			t.Errorf("a killed run left nothing, so that this test shows nothing: %v", s.topics(t))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		out, err := s.command(ctx, "clean", "--bootstrap", s.bootstrap, "--out", "out2", "--data-dir", "data").CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("topics at "+s.bootstrap)) {
+			t.Errorf("clean: %v\n%s", err, out)
+		}
+	} else if code != 130 {
+		t.Errorf("exit %d, want 130:\n%s", code, said)
+	}
+	s.untouched(t)
+}
+
+// killed gives how a run ended that got a signal once it had topics.
+func (s strangers) killed(t *testing.T, sig os.Signal, out string) (code int, said string) {
+	t.Helper()
+	cmd := s.command(t.Context(), "run", "--bootstrap", s.bootstrap, "--set", "cluster.replication=2", "--workloads", "propagation", "--set", "workloads.propagation.duration=5s", "--out", out, "--data-dir", "data")
 	stderr := &watched{want: "partitions: propagation", found: make(chan struct{})}
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
@@ -259,20 +298,7 @@ func (s strangers) ended(t *testing.T, sig os.Signal) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if sig == os.Kill {
-		if len(s.topics(t)) < 2 {
-			t.Errorf("a killed run left nothing, so that this test shows nothing: %v", s.topics(t))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		out, err := s.command(ctx, "clean", "--bootstrap", s.bootstrap, "--out", "out2", "--data-dir", "data").CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("topics at "+s.bootstrap)) {
-			t.Errorf("clean: %v\n%s", err, out)
-		}
-	} else if code := cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit %d, want 130:\n%s", code, stderr)
-	}
-	s.untouched(t)
+	return cmd.ProcessState.ExitCode(), fmt.Sprint(stderr)
 }
 
 func (s strangers) untouched(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kbench/harness/attach"
+	"kbench/harness/child"
 	"kbench/harness/cpuquota"
 	"kbench/harness/netns"
 	"kbench/harness/process"
@@ -49,7 +50,7 @@ func runClean(cmd *cobra.Command, f cleanFlags) error {
 	if err != nil {
 		return badInput(err)
 	}
-	all, err := sweepDead(cmd, f.dataDir)
+	all, err := sweepDead(cmd, f.dataDir, "")
 	folders, kept, ferr := results.SweepPartials(f.out, f.all)
 	all = append(all, folders...)
 	if f.bootstrap != "" {
@@ -72,17 +73,22 @@ func runClean(cmd *cobra.Command, f cleanFlags) error {
 }
 
 // sweepDead removes the processes, files, networks and containers of runs whose
-// kbench is gone, and names them.
-func sweepDead(cmd *cobra.Command, dataDir string) ([]string, error) {
+// kbench is gone, and names them: of one owner, a child.Identity, or where it is ""
+// of all, with the images that nothing uses.
+func sweepDead(cmd *cobra.Command, dataDir, owner string) ([]string, error) {
+	var mine func(string) bool
+	if owner != "" {
+		mine = func(o string) bool { return o == owner }
+	}
 	var all []string
 	var errs []error
 	keep := func(removed []string, err error) {
 		all, errs = append(all, removed...), append(errs, err)
 	}
-	keep(process.Sweep(dataDir))
+	keep(process.Sweep(dataDir, mine))
 	_ = os.Remove(dataDir) // only where nothing is left in it
-	keep(netns.Sweep())
-	keep(cpuquota.Sweep())
-	keep(cleanDocker(cmd))
+	keep(netns.Sweep(mine))
+	keep(cpuquota.Sweep(child.Pid(owner)))
+	keep(cleanDocker(cmd, mine))
 	return all, errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -38,11 +39,16 @@ func dockerPlace() place {
 	}
 }
 
-// cleanDocker removes what runs left on the engine. Without an engine there is
-// nothing to look at.
-func cleanDocker(cmd *cobra.Command) (removed []string, err error) {
+// cleanDocker removes what runs left on the engine: of owners that mine knows,
+// where it is not nil, else of all, and with the images that nothing uses. Without
+// an engine there is nothing to look at.
+func cleanDocker(cmd *cobra.Command, mine func(owner string) bool) (removed []string, err error) {
 	if _, err := docker.Ask(cmd.Context()); err != nil {
 		return nil, nil
 	}
-	return docker.Sweep(cmd.Context())
+	if removed, err = docker.Sweep(cmd.Context(), mine); mine != nil {
+		return removed, err
+	}
+	images, ierr := docker.SweepImages(cmd.Context())
+	return append(removed, images...), errors.Join(err, ierr)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kbench/harness"
+	"kbench/harness/attach"
 	"kbench/harness/spec"
 )
 
@@ -58,12 +59,13 @@ func providerOf(s *spec.Spec, u *harness.Unfinished) spec.Provider {
 	return spec.Provider(u.Provider)
 }
 
-// sweepBefore removes what the killed kbench left, and says how far it had come.
-func sweepBefore(cmd *cobra.Command, f runFlags, u *harness.Unfinished) error {
+// sweepBefore removes what the killed kbench left of this run, and nothing else,
+// and says how far it had come.
+func sweepBefore(cmd *cobra.Command, f runFlags, s *spec.Spec, u *harness.Unfinished) error {
 	if f.dryRun {
 		return nil
 	}
-	removed, err := sweepDead(cmd, f.dataDir)
+	removed, err := sweepOf(cmd, f, s, u.Owner)
 	if f.quiet {
 		return err
 	}
@@ -72,4 +74,24 @@ func sweepBefore(cmd *cobra.Command, f runFlags, u *harness.Unfinished) error {
 	}
 	_, werr := fmt.Fprintf(cmd.ErrOrStderr(), "going on with %s: %d units are measured\n", u.Dir, u.Done)
 	return errors.Join(err, werr)
+}
+
+// sweepOf removes what one kbench left on this machine, and in the cluster that it
+// was attached to.
+func sweepOf(cmd *cobra.Command, f runFlags, s *spec.Spec, owner string) (removed []string, err error) {
+	if owner == "" { // begun by a kbench that did not say who it was
+		return nil, nil
+	}
+	removed, err = sweepDead(cmd, f.dataDir, owner)
+	if s.Attach == nil {
+		return removed, err
+	}
+	there, aerr := accessTo(strings.Join(s.Attach.Bootstrap, ","), s.Attach.CommandConfig)
+	if aerr == nil {
+		var n int
+		if n, aerr = there.Delete(cmd.Context(), attach.DeadOf(owner)); n > 0 && aerr == nil {
+			removed = append(removed, fmt.Sprintf("%d topics that the killed run had made at %s", n, strings.Join(s.Attach.Bootstrap, ",")))
+		}
+	}
+	return removed, errors.Join(err, aerr)
 }

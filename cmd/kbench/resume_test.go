@@ -142,7 +142,6 @@ func resumeRun(t *testing.T, binary, dir string) string {
 		code int
 		args []string
 	}{
-		{"kept", 0, []string{"clean", "--out", "out", "--data-dir", "data"}}, // and so the run can go on
 		{"leave out --trials, spec.yaml", 2, []string{"run", "spec.yaml", "--trials", "3", "--resume", "out"}},
 	} {
 		cmd := runKbench(ctx, binary, dir, c.args...)
@@ -156,6 +155,9 @@ func resumeRun(t *testing.T, binary, dir string) string {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if !bytes.Contains(out, []byte("removed ")) {
+		t.Errorf("it names nothing of the killed run that it removed:\n%s", out)
 	}
 	return string(out)
 }

@@ -171,7 +171,7 @@ func runRun(cmd *cobra.Command, f runFlags, args []string) error {
 	}
 	if unfinished != nil {
 		where.why = unfinished.ProviderWhy
-		if err := sweepBefore(cmd, f, unfinished); err != nil {
+		if err := sweepBefore(cmd, f, s, unfinished); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,9 @@ func TestDead(t *testing.T) {
 		if Dead(topic) != want {
 			t.Errorf("%s: dead %t, want %t", topic, !want, want)
 		}
+		if DeadOf("999999999 1")(topic) != want || DeadOf("999999998 1")(topic) {
+			t.Errorf("%s: it is not told whose it is", topic)
+		}
 	}
 	if len(mine) > 100 || strings.ContainsAny(mine, " _/") {
 		t.Errorf("prefix %q", mine)

@@ -39,12 +39,23 @@ func hostMark() string {
 // Dead reports whether a topic was made by a kbench of this host that has
 // ended. Topics of other hosts are taken for those of the living.
 func Dead(topic string) bool {
+	owner := ownerOf(topic)
+	return owner != "" && !child.Lives(owner)
+}
+
+// DeadOf is Dead for the topics of one owner, a child.Identity.
+func DeadOf(owner string) func(topic string) bool {
+	return func(topic string) bool { return ownerOf(topic) == owner && Dead(topic) }
+}
+
+// ownerOf gives the kbench of this host that made a topic, "" for another's.
+func ownerOf(topic string) string {
 	rest, ok := strings.CutPrefix(topic, mark)
 	words := strings.Split(rest, ".")
 	if !ok || len(words) < 4 || words[0] != hostMark() {
-		return false
+		return ""
 	}
-	return !child.Lives(words[1] + " " + words[2])
+	return words[1] + " " + words[2]
 }
 
 const (
@@ -61,17 +72,18 @@ const (
 func (a Access) Delete(ctx context.Context, match func(topic string) bool) (n int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deleteWithin, fmt.Errorf("not within %v", deleteWithin))
 	defer cancel()
-	first := true
+	var left []string // as they were listed last
+	listed := false
 	var last error
 	for {
-		left, err := a.list(ctx, match)
-		if err == nil && first {
-			n, first = len(left), false
-		}
-		if err == nil && len(left) == 0 {
-			return n, nil
-		}
+		names, err := a.list(ctx, match)
 		if err == nil {
+			if left = names; !listed {
+				n, listed = len(left), true
+			}
+			if len(left) == 0 {
+				return n, nil
+			}
 			err = a.deleteAll(ctx, left)
 		}
 		if err != nil {
@@ -82,7 +94,11 @@ func (a Access) Delete(ctx context.Context, match func(topic string) bool) (n in
 		}
 		select {
 		case <-ctx.Done():
-			return n, fmt.Errorf("remove %d topics, such as %s: %w; `kbench clean %s` tries again", len(left), few(left), errors.Join(context.Cause(ctx), last), a.flags())
+			what := "no broker lists the topics that are to be removed"
+			if listed {
+				what = fmt.Sprintf("%d topics are not removed, such as %s", len(left), left[0])
+			}
+			return n, fmt.Errorf("%s: %w; `kbench clean %s` removes them once kbench has ended", what, errors.Join(context.Cause(ctx), last), a.flags())
 		case <-time.After(deletePause):
 		}
 	}
@@ -95,13 +111,6 @@ func (a Access) flags() string {
 		text += " --command-config " + a.CommandConfig
 	}
 	return text
-}
-
-func few(names []string) string {
-	if len(names) == 0 {
-		return "none that is known"
-	}
-	return names[0]
 }
 
 // list gives the topics that match, sorted.

@@ -19,6 +19,15 @@ func Identity(pid int) string {
 	return fmt.Sprintf("%d %s", pid, start)
 }
 
+// Pid is that of the process of an identity, 0 where it names none.
+func Pid(identity string) int {
+	pid, _, err := parse(identity)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
 // Lives reports whether the process of an identity still runs.
 func Lives(identity string) bool {
 	pid, start, err := parse(identity)

@@ -107,8 +107,8 @@ func stat(dir string) (periods, throttled int64, err error) {
 const prefix = "kbench-"
 
 // Sweep removes groups whose owner is gone and in which nothing runs, and gives
-// their names.
-func Sweep() ([]string, error) {
+// their names. Of another pid than 0, it takes those of that owner alone.
+func Sweep(of int) ([]string, error) {
 	parent, _, err := own()
 	if err != nil {
 		return nil, nil // where there can be none, none was left
@@ -121,7 +121,7 @@ func Sweep() ([]string, error) {
 	for _, dir := range dirs {
 		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
 		pid, err := strconv.Atoi(owner)
-		if err != nil || syscall.Kill(pid, 0) == nil {
+		if err != nil || of != 0 && pid != of || syscall.Kill(pid, 0) == nil {
 			continue
 		}
 		if os.Remove(dir) == nil {

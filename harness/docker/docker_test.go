@@ -396,7 +396,7 @@ func TestSweep(t *testing.T) {
 	}
 	dead, foreign := orphan(".dead", hostName()), orphan(".foreign", "elsewhere")
 	end()
-	removed, err := Sweep(within(t, 4*time.Minute))
+	removed, err := Sweep(within(t, 4*time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +463,7 @@ func TestNoEngine(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
 	start := time.Now()
 	for _, err := range []error{
-		second(Ask(t.Context())), second(Open(t.Context())), second(Sweep(t.Context())),
+		second(Ask(t.Context())), second(Open(t.Context())), second(Sweep(t.Context(), nil)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "no Docker engine answers") || !strings.Contains(err.Error(), "--provider process") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v", err)

@@ -20,17 +20,29 @@ type leftover struct {
 	paused         bool
 }
 
-// Sweep removes the containers, networks and volumes of runs whose owner is
-// gone, and node images that no container uses, and names what it removed.
-// Runs that go on, those of other hosts and everything without kbench's labels
-// are not touched.
-func Sweep(ctx context.Context) (removed []string, err error) {
+// Sweep removes the containers, networks and volumes of runs whose owner, a
+// child.Identity, is gone and one that mine knows, and names what it removed; nil
+// knows all. Runs that go on, those of other hosts and everything without kbench's
+// labels are not touched, nor are images, which no run has for itself.
+func Sweep(ctx context.Context, mine func(owner string) bool) (removed []string, err error) {
 	e, err := Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.sweep(ctx, func(labels map[string]string) bool { return !alive(labels) })
+	return e.sweep(ctx, func(labels map[string]string) bool {
+		return !alive(labels) && (mine == nil || mine(labels[labelPID]+" "+labels[labelStarted]))
+	})
+}
+
+// SweepImages removes node images that no container uses, and names them.
+func SweepImages(ctx context.Context) (removed []string, err error) {
+	e, err := Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.dropImages(ctx)
 }
 
 // Left lists the containers, networks and volumes of runs of a process of this
@@ -70,9 +82,8 @@ func (e *Engine) sweep(ctx context.Context, dead func(labels map[string]string) 
 			removed = append(removed, fmt.Sprintf("docker %s %s of run %s", l.kind, l.name, l.labels[labelRun]))
 		}
 	}
-	old, err := e.dropImages(ctx)
 	slices.Sort(removed)
-	return append(removed, old...), errors.Join(append(errs, err)...)
+	return removed, errors.Join(errs...)
 }
 
 func (e *Engine) drop(ctx context.Context, l leftover) error {

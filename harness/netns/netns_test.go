@@ -183,7 +183,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 
 func TestSweepSparesTheLiving(t *testing.T) {
 	s := newSwitch(t)
-	if removed, err := Sweep(); err != nil || slices.ContainsFunc(removed, func(r string) bool { return strings.HasSuffix(r, s.device) }) {
+	if removed, err := Sweep(nil); err != nil || slices.ContainsFunc(removed, func(r string) bool { return strings.HasSuffix(r, s.device) }) {
 		t.Fatalf("swept %v, %v", removed, err)
 	}
 	l, err := netlink.LinkByName(s.device)
@@ -201,7 +201,10 @@ func TestSweepSparesTheLiving(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Sweep()
+	if removed, err := Sweep(func(string) bool { return false }); err != nil || len(removed) != 0 {
+		t.Errorf("swept another's %v, %v", removed, err)
+	}
+	removed, err := Sweep(nil)
 	if err != nil || !slices.Contains(removed, "network device "+s.device) {
 		t.Fatalf("swept %v, %v", removed, err)
 	}

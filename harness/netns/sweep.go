@@ -12,14 +12,15 @@ import (
 	"kbench/harness/child"
 )
 
-// Sweep removes the devices of runs whose kbench process is gone, and names
-// them. The kernel does so by itself unless somebody else holds their network.
-// Without the right to, there are none.
-func Sweep() (removed []string, err error) {
+// Sweep removes the devices of runs whose kbench process, a child.Identity, is gone
+// and one that mine knows, and names them; nil knows all. The kernel does so by
+// itself unless somebody else holds their network. Without the right to, there are
+// none.
+func Sweep(mine func(owner string) bool) (removed []string, err error) {
 	owners, err := devices()
 	var errs []error
 	for name, owner := range owners {
-		if owner == "" || child.Lives(owner) {
+		if owner == "" || child.Lives(owner) || mine != nil && !mine(owner) {
 			continue
 		}
 		if err := removeDevice(name); err != nil {

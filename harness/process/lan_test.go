@@ -200,10 +200,10 @@ func TestKilledKbenchLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if removed, err := Sweep(root); err != nil || len(removed) != 1 {
+	if removed, err := Sweep(root, nil); err != nil || len(removed) != 1 {
 		t.Fatalf("swept %v, %v", removed, err)
 	}
-	if _, err := netns.Sweep(); err != nil {
+	if _, err := netns.Sweep(nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the cluster's devices are gone", func() bool { return len(devices(t, cmd.Process.Pid)) == 0 })

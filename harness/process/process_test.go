@@ -215,14 +215,17 @@ func TestSweepSparesTheLivingAndForeign(t *testing.T) {
 	if err := os.Mkdir(foreign, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := Sweep(root); err != nil || len(removed) != 0 || !n.Running() {
+	if removed, err := Sweep(root, nil); err != nil || len(removed) != 0 || !n.Running() {
 		t.Fatalf("swept %v, %v", removed, err)
 	}
 	// The owner is gone: its record names a process that is not this one.
 	if err := os.WriteFile(filepath.Join(root, "mine", ownerFile), []byte("999999 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Sweep(root)
+	if removed, err := Sweep(root, func(owner string) bool { return owner == "999999 2" }); err != nil || len(removed) != 0 {
+		t.Fatalf("swept another's %v, %v", removed, err)
+	}
+	removed, err := Sweep(root, func(owner string) bool { return owner == "999999 1" })
 	if err != nil || len(removed) != 1 {
 		t.Fatalf("swept %v, %v", removed, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,17 +15,19 @@ import (
 // ownerFile marks a work directory and names the kbench process it belongs to.
 const ownerFile = "owner"
 
-// Sweep removes every work directory below root whose owner is gone, after
-// killing the nodes that it left. It returns what it removed. Directories
-// without an owner file are not kbench's and stay.
-func Sweep(root string) (removed []string, err error) {
+// Sweep removes every work directory below root whose owner, a child.Identity, is
+// gone and one that mine knows, after killing the nodes that it left; nil knows
+// all. It returns what it removed. Directories without an owner file are not
+// kbench's and stay.
+func Sweep(root string, mine func(owner string) bool) (removed []string, err error) {
 	owners, err := filepath.Glob(filepath.Join(root, "*", ownerFile))
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, owner := range owners {
-		if child.Alive(owner) {
+		b, err := os.ReadFile(owner)
+		if who := strings.TrimSpace(string(b)); err != nil || child.Lives(who) || mine != nil && !mine(who) {
 			continue
 		}
 		dir := filepath.Dir(owner)
