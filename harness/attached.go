@@ -32,8 +32,10 @@ func (a *attached) Close(ctx context.Context) error {
 	if !a.found {
 		return nil
 	}
-	_, err := a.access.Delete(ctx, func(topic string) bool { return strings.HasPrefix(topic, a.prefix) })
-	return err
+	if _, err := a.access.Delete(ctx, func(topic string) bool { return strings.HasPrefix(topic, a.prefix) }); err != nil {
+		return fmt.Errorf("topics that begin with %s may be left in the cluster: %w", a.prefix, err)
+	}
+	return nil
 }
 
 // openProvider makes what the cell's nodes live in.
@@ -80,7 +82,7 @@ func (run *cellRun) attach(ctx context.Context) error {
 	}
 	run.out.Config["cluster.brokers"] = fmt.Sprint(len(found.Brokers))
 	run.out.Config["cluster.controllers"] = fmt.Sprint(len(run.cluster.Controllers()))
-	run.out.Notes = append(run.out.Notes, fmt.Sprintf("the cluster %s of %d brokers was there before: kbench started nothing, made topics that begin with %s and removed them",
+	run.out.Notes = append(run.out.Notes, fmt.Sprintf("the cluster %s of %d brokers was there before: kbench started nothing, and made topics that begin with %s, which it removes in the end",
 		found.ClusterID, len(found.Brokers), run.cluster.own))
 	if slices.ContainsFunc(run.spec.Workloads, func(w spec.Workload) bool { return w.Fault() != "" }) {
 		run.out.Notes = append(run.out.Notes, "faults were made by hooks of the user's; their clock starts when the hook does")

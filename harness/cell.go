@@ -43,6 +43,7 @@ type cellRun struct {
 	out     results.Cell
 	faults  []error // what makes the cell invalid and did not end it
 	judged  bool    // by its history, which is kept
+	left    error   // why not all that the cell made was removed
 
 	provider provider.Provider
 	cluster  *cluster
@@ -302,9 +303,9 @@ func (run *cellRun) down(ctx context.Context) error {
 	defer cancel()
 	run.cluster.close()
 	if err := run.provider.Close(ctx); err != nil {
-		return fmt.Errorf("tear down: %w", err)
+		run.left = fmt.Errorf("tear down: %w", err)
 	}
-	return nil
+	return run.left
 }
 
 func (run *cellRun) phase(name string) { run.monitor.phase(name) }

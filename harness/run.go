@@ -125,6 +125,9 @@ func (run *cellRun) judge(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 		run.out.Verdict = results.Inconclusive
 		run.out.Reasons = append(run.out.Reasons, "interrupted")
+		if run.left != nil { // of the other errors the interrupt is the cause
+			run.out.Reasons = append(run.out.Reasons, run.left.Error())
+		}
 	case fault != nil:
 		run.out.Verdict = results.Invalid
 		run.out.Reasons = append(run.out.Reasons, fault.Error())
