@@ -204,16 +204,21 @@ func (r *recorder) controllers(node string, events []trace.Event) {
 
 // Acked implements workloads.Recorder: the history from which verify proves
 // that nothing was lost.
-func (r *recorder) Acked(op workloads.Operation) { r.tell(op, checker.Acknowledged) }
+func (r *recorder) Acked(op workloads.Operation) { r.tell(op, checker.Acknowledged, 0) }
 
 // Unanswered implements workloads.Recorder.
-func (r *recorder) Unanswered(op workloads.Operation) { r.tell(op, checker.Unknown) }
+func (r *recorder) Unanswered(op workloads.Operation) { r.tell(op, checker.Unknown, 0) }
+
+// Refused implements workloads.Recorder.
+func (r *recorder) Refused(op workloads.Operation, code kafka.ErrorCode) {
+	r.tell(op, checker.Refused, code)
+}
 
 // maxUnanswered bounds what is kept of changes without an answer: a stream that
 // asks through a long outage has one for each request.
 const maxUnanswered = 100_000
 
-func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome) {
+func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome, code kafka.ErrorCode) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if outcome == checker.Unknown {
@@ -227,7 +232,7 @@ func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome) {
 	}
 	r.told = append(r.told, checker.Operation{
 		Kind: checker.Kind(op.Kind), Topic: op.Topic, ID: op.TopicID, Partitions: op.Partitions,
-		Config: op.Config, Value: op.Value, Outcome: outcome, SentNs: op.SentNs, AtNs: op.AckedNs,
+		Config: op.Config, Value: op.Value, Outcome: outcome, Code: code, SentNs: op.SentNs, AtNs: op.AckedNs,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"kbench/harness/spec"
 	"kbench/internal/trace"
+	"kbench/kafka"
 	"kbench/workloads"
 )
 
@@ -131,8 +132,9 @@ func (c *cluster) activeAfter(ctx context.Context, epoch int64) (last trace.Even
 // unrecorded is a recorder that keeps nothing.
 type unrecorded struct{}
 
-func (unrecorded) Histogram(string, string) func(int64) { return func(int64) {} }
-func (unrecorded) Trial(workloads.Trial)                {}
-func (unrecorded) Event(workloads.Event)                {}
-func (unrecorded) Acked(workloads.Operation)            {}
-func (unrecorded) Unanswered(workloads.Operation)       {}
+func (unrecorded) Histogram(string, string) func(int64)         { return func(int64) {} }
+func (unrecorded) Trial(workloads.Trial)                        {}
+func (unrecorded) Event(workloads.Event)                        {}
+func (unrecorded) Acked(workloads.Operation)                    {}
+func (unrecorded) Unanswered(workloads.Operation)               {}
+func (unrecorded) Refused(workloads.Operation, kafka.ErrorCode) {}

@@ -150,6 +150,8 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 		s.rec.Acked(op)
 	case lost || s.admin.unsure(r.code):
 		s.rec.Unanswered(op)
+	default:
+		s.rec.Refused(op, r.code)
 	}
 }
 

@@ -105,8 +105,10 @@ func (c *configChanges) send(ctx context.Context, subject string) error {
 func (c *configChanges) keep(op Operation, resources []kmsg.IncrementalAlterConfigsResponseResource) error {
 	for _, r := range resources {
 		if err := judged(r.ErrorCode, r.ErrorMessage); err != nil {
-			if c.admin.unsure(kafka.ErrorCode(r.ErrorCode)) {
+			if code := kafka.ErrorCode(r.ErrorCode); c.admin.unsure(code) {
 				c.Recorder.Unanswered(op)
+			} else {
+				c.Recorder.Refused(op, code)
 			}
 			return err
 		}

@@ -86,6 +86,8 @@ func (a *admin) enlarge(ctx context.Context, topics []newTopic, rec Recorder) (r
 			default:
 				if a.unsure(code) {
 					rec.Unanswered(op)
+				} else {
+					rec.Refused(op, code)
 				}
 				err = fmt.Errorf("enlarge topic %s: %w", rt.Topic, judged(rt.ErrorCode, rt.ErrorMessage))
 			}

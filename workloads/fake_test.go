@@ -594,6 +594,7 @@ type memory struct {
 	trials []Trial
 	events []Event
 	acked  []Operation
+	codes  []kafka.ErrorCode // of what was refused
 }
 
 func (m *memory) Histogram(metric, phase string) func(int64) {
@@ -614,6 +615,11 @@ func (m *memory) Acked(o Operation) {
 	m.mu.Unlock()
 }
 func (m *memory) Unanswered(Operation) {}
+func (m *memory) Refused(_ Operation, c kafka.ErrorCode) {
+	m.mu.Lock()
+	m.codes = append(m.codes, c)
+	m.mu.Unlock()
+}
 
 // value gives a phase of a trial that is a time, which must be there.
 func value(t *attempted, trial Trial, metric, phase string) time.Duration {

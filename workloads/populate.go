@@ -156,6 +156,7 @@ func (a *admin) createOnce(ctx context.Context, addr string, topics []newTopic, 
 			left = append(left, t)
 			err = fmt.Errorf("create topic %s: %w (%s)", t.name, r.code, r.message)
 		default:
+			rec.Refused(op, r.code)
 			return left, fmt.Errorf("create topic %s: %w: %w (%s)", t.name, errRefused, r.code, r.message)
 		}
 	}

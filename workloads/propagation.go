@@ -68,7 +68,7 @@ func (t *trialRun) drive(ctx context.Context, s *spread, pacer Pacer) error {
 		return err
 	}
 	defer func() {
-		if err := s.source.clean(ctx); err != nil {
+		if err := tidily(ctx, s.source.clean); err != nil {
 			t.note(0, "what the changes were made to could not be removed: %v", err)
 		}
 	}()

@@ -110,6 +110,9 @@ type Recorder interface {
 	// Unanswered appends a change that may have happened or not: no answer came,
 	// or one that does not say. AckedNs is when waiting ended.
 	Unanswered(Operation)
+	// Refused appends a change that was not made, and the code that says why: it
+	// may tell what was there. AckedNs is when the answer was read.
+	Refused(Operation, kafka.ErrorCode)
 }
 
 // Trial is one injected event and what was measured of it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 	"kbench/kafka"
 )
@@ -40,14 +41,16 @@ func (a *admin) deleteTopics(ctx context.Context, topics []newTopic, rec Recorde
 			}
 			op.Topic = *t.Topic
 			code := kafka.ErrorCode(t.ErrorCode)
-			switch gone := code == kafka.UnknownTopicOrPartition && again; {
+			switch gone := code == kafka.UnknownTopicOrPartition && (again || a.cluster.Mode() == nodeconfig.ModeKRaft); {
 			case code == kafka.None || gone:
 				rec.Acked(op)
 				left = slices.DeleteFunc(left, func(l newTopic) bool { return l.name == *t.Topic })
-			case a.unsure(code):
-				rec.Unanswered(op)
-				fallthrough
 			default:
+				if a.unsure(code) {
+					rec.Unanswered(op)
+				} else {
+					rec.Refused(op, code)
+				}
 				err = fmt.Errorf("delete topic %s: %w", *t.Topic, judged(t.ErrorCode, t.ErrorMessage))
 			}
 		}

@@ -34,7 +34,8 @@ const (
 type Outcome string
 
 // An operation without an answer may or may not have happened; a refused one
-// did not, and its Code may tell what was there.
+// did not, and its Code may tell what was there: of a creation that is refused
+// since the topic is there, that it is, be it by this very request.
 const (
 	Acknowledged Outcome = "acked"
 	Unknown      Outcome = "unknown"

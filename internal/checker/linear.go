@@ -67,19 +67,39 @@ func (op Operation) returned() int64 {
 	return max(op.AtNs, op.SentNs)
 }
 
-// withoutRepeats leaves out operations without an answer that can add nothing:
-// of one kind, those sent first allow all that later ones do, and no more can
-// matter than there are others to undo them, and one.
+// alreadyThere is a creation that was refused since the topic is there.
+func (op Operation) alreadyThere() bool {
+	return op.Kind == CreateTopic && op.Outcome == Refused && op.Code == kafka.TopicAlreadyExists
+}
+
+// withoutRepeats leaves out operations that can add nothing. Of those without an
+// answer, of one kind, those sent first allow all that later ones do, and no more
+// can matter than there are others to undo them, and one. Of creations that were
+// refused since the topic was there, the first answer says it for all, and what was
+// sent first may have made it whenever another may.
 func withoutRepeats(ops []porcupine.Operation) []porcupine.Operation {
 	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	kinds := map[Kind]int{}
 	for _, o := range ops {
 		kinds[o.Input.(Operation).Kind]++
 	}
+	soonest := int64(math.MaxInt64)
+	for _, o := range ops {
+		if o.Input.(Operation).alreadyThere() {
+			soonest = min(soonest, o.Return)
+		}
+	}
+	refused, told := 0, 0
 	undoing := map[Kind]int{CreateTopic: kinds[DeleteTopic], DeleteTopic: kinds[CreateTopic]}
 	kept := map[Kind]int{}
 	return slices.DeleteFunc(ops, func(o porcupine.Operation) bool {
 		op := o.Input.(Operation)
+		if op.alreadyThere() {
+			if refused++; o.Return == soonest {
+				told++
+			}
+			return refused > 1 && (o.Return != soonest || told > 1)
+		}
 		if op.Outcome != Unknown || op.Kind != CreateTopic && op.Kind != DeleteTopic {
 			return false
 		}
@@ -128,7 +148,12 @@ var topicModel = porcupine.Model{
 // after it.
 func (s topicState) step(op Operation) (bool, topicState) {
 	sure := op.Outcome == Acknowledged
-	if op.Outcome == Refused {
+	switch {
+	case op.alreadyThere() && s.life == never:
+		// The request itself made it and was made once more on its way: by the broker
+		// that forwards it, or the controller that asks ZooKeeper again.
+		return true, topicState{life: alive}
+	case op.Outcome == Refused:
 		return s.refuses(op.Code), s
 	}
 	if sure && !s.allows(op) {

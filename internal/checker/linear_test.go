@@ -117,6 +117,13 @@ end id=2 partitions=1`, "no order"},
 1-2 create refused TOPIC_ALREADY_EXISTS
 3-4 create acked id=1 partitions=1
 end id=1 partitions=1`, "refused TOPIC_ALREADY_EXISTS"},
+		"refused since an earlier try without an answer had made it, and lost": {`
+1-2 create unknown partitions=1
+3-4 create refused TOPIC_ALREADY_EXISTS
+end missing`, "at the end it is missing"},
+		"refused since it made it itself": {`
+1-2 create refused TOPIC_ALREADY_EXISTS
+end id=1 partitions=1`, ""},
 		"refused while it goes": {`
 1-2 create acked id=1 partitions=1
 3-4 delete acked
@@ -174,6 +181,24 @@ end missing`, ""},
 				t.Errorf("got %q, want %q", all, c.says)
 			}
 		})
+	}
+}
+
+// So it does of refusals.
+func TestManyRefusals(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		var h History
+		for i := range int64(300) { // all under way at once
+			h.Operations = append(h.Operations, Operation{Kind: CreateTopic, Topic: "t", Partitions: 1, Outcome: Refused, Code: kafka.TopicAlreadyExists, SentNs: i + 1, AtNs: 10_000 - i})
+		}
+		h.Operations = append(h.Operations, Operation{Kind: CreateTopic, Topic: "t", ID: id(1), Partitions: 1, Outcome: Acknowledged, SentNs: 200, AtNs: 20_000})
+		h.Views = []View{{Broker: 1, Topics: []Topic{{Name: "t", ID: id(1), Partitions: make([]Partition, 1)}}}}
+		if lost {
+			h.Views[0].Topics = nil
+		}
+		if r := linearizable(h); r.OK() == lost || lost && !strings.Contains(r.Faults[0], "no order of its 301 operations") {
+			t.Errorf("lost %t: %q", lost, r.Faults)
+		}
 	}
 }
 
