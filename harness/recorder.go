@@ -26,21 +26,25 @@ type recorder struct {
 	mu       sync.Mutex
 	workload string
 	began    time.Time
-	dists    map[phaseName]*results.Recorder // of the current workload
+	dists    map[phaseName]*results.Distribution // of the current workload
 	order    []phaseName
 	shards   []*shard            // of what the current workload records
-	told     []checker.Operation // what clients asked for and what they were told
+	told     []checker.Operation // what clients asked for and what they were told, bounded
+	most     int                 // of told: maxTold
 	// unanswered counts those of told without an answer.
 	unanswered int
-	faults     int // invalid trials, but for those whose generator slipped
-	slips      int
-	valid      map[string]int    // valid trials by workload
-	reason     map[string]string // why the last invalid trial of a workload was one
-	err        error
+	// beyond has, once told is full, its topics, with whether they changed later.
+	beyond map[string]bool
+	late   int // operations that came when told was full
+	faults int // invalid trials, but for those whose generator slipped
+	slips  int
+	valid  map[string]int    // valid trials by workload
+	reason map[string]string // why the last invalid trial of a workload was one
+	err    error
 }
 
 func newRecorder(w *results.Writer, cell string, repeat int) *recorder {
-	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), dists: map[phaseName]*results.Recorder{}, valid: map[string]int{}, reason: map[string]string{}}
+	return &recorder{w: w, cell: cell, repeat: repeat, clock: newWallClock(), most: maxTold, dists: map[phaseName]*results.Distribution{}, valid: map[string]int{}, reason: map[string]string{}}
 }
 
 // begin says which workload the following records belong to.
@@ -61,21 +65,22 @@ func (r *recorder) end() {
 			metrics = append(metrics, name.metric)
 		}
 		byMetric[name.metric] = append(byMetric[name.metric], results.Interval{
-			Tag: name.phase, Start: r.began, End: time.Now(), Dist: r.dists[name].Merged(),
+			Tag: name.phase, Start: r.began, End: time.Now(), Dist: r.dists[name],
 		})
 	}
 	for _, metric := range metrics {
 		name := fmt.Sprintf("%s.%s.%d", r.workload, metric, r.repeat)
 		r.keep(r.w.Hlog(r.cell, name, byMetric[metric]))
 	}
-	r.dists, r.order, r.shards = map[phaseName]*results.Recorder{}, nil, nil
+	r.dists, r.order, r.shards = map[phaseName]*results.Distribution{}, nil, nil
 }
 
 // Histogram implements workloads.Recorder. Values are held back until their
 // trial is known to be valid, in a shard of the function's own: those who record
-// do not wait for each other.
+// do not wait for each other. A shard takes 270 KB for as long as its trial, however
+// many values there are.
 func (r *recorder) Histogram(metric, phase string) func(int64) {
-	s := &shard{name: phaseName{metric, phase}}
+	s := &shard{name: phaseName{metric, phase}, held: results.NewRecorder(1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shards = append(r.shards, s)
@@ -89,41 +94,45 @@ type phaseName struct{ metric, phase string }
 type shard struct {
 	name phaseName
 
-	mu     sync.Mutex
-	values []time.Duration
+	mu   sync.Mutex
+	held *results.Recorder // nil once its trial is over
 }
 
 func (s *shard) hold(ns int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.values = append(s.values, time.Duration(ns))
+	if s.held == nil { // recorded on in the next trial
+		s.held = results.NewRecorder(1)
+	}
+	s.held.Shard(0).Record(time.Duration(ns))
 }
 
-// take gives what is held, and holds nothing any more.
-func (s *shard) take() []time.Duration {
+// take gives what is held, nil for nothing, and holds nothing any more.
+func (s *shard) take() *results.Distribution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.values
-	s.values = nil
+	if s.held == nil {
+		return nil
+	}
+	out := s.held.Merged()
+	s.held = nil
 	return out
 }
 
 // release records what was held back, where the trial is valid.
 func (r *recorder) release(valid bool) {
 	for _, s := range r.shards {
-		values := s.take()
-		if !valid || len(values) == 0 {
+		held := s.take()
+		if !valid || held == nil || held.Count() == 0 {
 			continue
 		}
 		d, ok := r.dists[s.name]
 		if !ok {
-			d = results.NewRecorder(1)
-			r.dists[s.name] = d
+			r.dists[s.name] = held
 			r.order = append(r.order, s.name)
+			continue
 		}
-		for _, v := range values {
-			d.Shard(0).Record(v)
-		}
+		r.keep(d.Merge(held)) // of one geometry
 	}
 }
 
@@ -218,6 +227,11 @@ func (r *recorder) Refused(op workloads.Operation, code kafka.ErrorCode) {
 // asks through a long outage has one for each request.
 const maxUnanswered = 100_000
 
+// maxTold bounds what is kept of changes: some 200 bytes each, and twice as much
+// beside that while they are judged, which takes some 20 µs each on one processor:
+// so many are decided well within the checker's 30 s.
+const maxTold = 300_000
+
 func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome, code kafka.ErrorCode) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,10 +244,28 @@ func (r *recorder) tell(op workloads.Operation, outcome checker.Outcome, code ka
 			return
 		}
 	}
+	if len(r.told) >= r.most {
+		r.tellLate(op.Topic)
+		return
+	}
 	r.told = append(r.told, checker.Operation{
 		Kind: checker.Kind(op.Kind), Topic: op.Topic, ID: op.TopicID, Partitions: op.Partitions,
 		Config: op.Config, Value: op.Value, Outcome: outcome, Code: code, SentNs: op.SentNs, AtNs: op.AckedNs,
 	})
+}
+
+// tellLate counts a change that is not kept any more. What a topic of those that are
+// kept became by it is not known, so that none of that topic's can be judged.
+func (r *recorder) tellLate(topic string) {
+	if r.late++; r.late == 1 {
+		r.beyond = map[string]bool{}
+		for _, op := range r.told {
+			r.beyond[op.Topic] = false
+		}
+	}
+	if _, kept := r.beyond[topic]; kept {
+		r.beyond[topic] = true
+	}
 }
 
 func (r *recorder) event(e results.Event) {
@@ -259,11 +291,16 @@ func (r *recorder) flush() bool {
 	return err == nil
 }
 
-// history gives what clients asked for and what they were told.
-func (r *recorder) history() []checker.Operation {
+// history gives what clients asked for and what they were told, and how many more
+// operations there were that it leaves out.
+func (r *recorder) history() (told []checker.Operation, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.told)
+	told = slices.Clone(r.told)
+	if r.late > 0 {
+		told = slices.DeleteFunc(told, func(op checker.Operation) bool { return r.beyond[op.Topic] })
+	}
+	return told, len(r.told) - len(told) + r.late
 }
 
 // tally gives the counts of trials and the failures to write.

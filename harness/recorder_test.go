@@ -65,3 +65,46 @@ func TestRecorderKeepsControllersAndBrokersApart(t *testing.T) {
 		t.Errorf("the last of %d events is %+v", len(events), last)
 	}
 }
+
+// However many values a trial has, they take no more memory, and all are counted,
+// those out of range too.
+func TestRecordingTakesNoMemory(t *testing.T) {
+	run := newCellRun(t)
+	record := run.rec.Histogram(workloads.MetricPropagation, workloads.PhaseLast)
+	n := int64(0)
+	if per := testing.AllocsPerRun(10_000, func() { n++; record(n * 1e6) }); per != 0 {
+		t.Errorf("%v allocations for each value", per)
+	}
+	record(10)
+	record(int64(2 * time.Hour))
+	run.rec.Trial(workloads.Trial{Workload: "propagation", N: 1, Valid: true})
+	record(1e6) // of the next trial, which has slipped
+	run.rec.Trial(workloads.Trial{Workload: "propagation", N: 2, Slipped: true})
+	record(5e6)
+	run.rec.Trial(workloads.Trial{Workload: "propagation", N: 3, Valid: true})
+	d := run.rec.dists[phaseName{workloads.MetricPropagation, workloads.PhaseLast}]
+	below, above := d.OutOfRange()
+	if d.Count() != n+3 || below != 1 || above != 1 {
+		t.Errorf("%d values of %d, %d below and %d above the range", d.Count(), n+3, below, above)
+	}
+}
+
+// A history that is too long is judged by its first operations: a topic that was
+// changed later is left out of them, since what became of it is not known.
+func TestLongHistory(t *testing.T) {
+	run := newCellRun(t)
+	run.rec.most = 3
+	for _, op := range []workloads.Operation{
+		{Kind: workloads.OpCreateTopic, Topic: "a"},
+		{Kind: workloads.OpCreateTopic, Topic: "b"},
+		{Kind: workloads.OpAlterConfig, Topic: "b"},
+		{Kind: workloads.OpDeleteTopic, Topic: "b"},
+		{Kind: workloads.OpCreateTopic, Topic: "c"},
+		{Kind: workloads.OpDeleteTopic, Topic: "c"},
+	} {
+		run.rec.Acked(op)
+	}
+	if told, left := run.rec.history(); len(told) != 1 || told[0].Topic != "a" || left != 5 {
+		t.Errorf("%d left out of the history, which is %+v", left, told)
+	}
+}

@@ -115,7 +115,7 @@ func TestValuesOfInvalidTrialsAreHeldBack(t *testing.T) {
 	record(2e6)
 	record(3e6)
 	run.rec.Trial(trial(true))
-	if n := run.rec.dists[phaseName{"unavailability", "partition"}].Merged().Count(); n != 2 {
+	if n := run.rec.dists[phaseName{"unavailability", "partition"}].Count(); n != 2 {
 		t.Errorf("the histogram has %d values, want the 2 of the valid trial", n)
 	}
 }

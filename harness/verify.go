@@ -56,7 +56,8 @@ func (run *cellRun) keepInterrupted(ctx context.Context) error {
 
 // kept is the history as far as the harness wrote it down itself.
 func (run *cellRun) kept() checker.History {
-	h := checker.History{Operations: run.rec.history()}
+	var h checker.History
+	h.Operations, _ = run.rec.history()
 	h.Observations, h.Unkept = run.cluster.observations()
 	return h
 }
@@ -91,6 +92,10 @@ func (run *cellRun) check(ctx context.Context) error {
 		run.checked(r)
 	}
 	run.judged = true
+	if _, left := run.rec.history(); left > 0 {
+		run.out.Notes = append(run.out.Notes, fmt.Sprintf("%s: what clients were told is judged by its first %d operations; %d were left out: those that came later, and those of topics that these changed",
+			run.spec.ID, maxTold, left))
+	}
 	return errors.Join(run.keepHistory(h), run.judgeZnodes(ctx), run.judgeQuorum(ctx))
 }
 

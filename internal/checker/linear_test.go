@@ -220,3 +220,21 @@ func TestManyWithoutAnAnswer(t *testing.T) {
 		t.Errorf("%q", r.Faults)
 	}
 }
+
+// BenchmarkLinearizable judges as many operations as the harness keeps.
+func BenchmarkLinearizable(b *testing.B) {
+	var h History
+	v := View{Broker: 1}
+	for i := range 300_000 {
+		name := fmt.Sprint("kbench-", i)
+		h.Operations = append(h.Operations, Operation{Kind: CreateTopic, Topic: name, Partitions: 1, Outcome: Acknowledged, SentNs: int64(i), AtNs: int64(i) + 100})
+		v.Topics = append(v.Topics, Topic{Name: name, Partitions: make([]Partition, 1)})
+	}
+	h.Views = []View{v, v, v}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := linearizable(h); !r.OK() {
+			b.Fatal(r.Faults)
+		}
+	}
+}
