@@ -34,6 +34,7 @@ type life struct {
 	registered bool
 	running    bool
 	asked      bool // a heartbeat carried the wish to leave
+	duplicate  bool // it was told that another broker holds the id
 	failures   int
 	deadline   time.Time // of the first registration; zero once it succeeded
 }
@@ -84,7 +85,7 @@ func (p *kraftPlane) step(ctx context.Context, l *life) (wait time.Duration, lef
 	} else {
 		err = p.register(ctx)
 		if err == nil {
-			l.registered, l.failures, l.deadline = true, 0, time.Time{}
+			l.registered, l.failures, l.duplicate, l.deadline = true, 0, false, time.Time{}
 			return 0, false, nil
 		}
 	}
@@ -96,8 +97,20 @@ func (p *kraftPlane) step(ctx context.Context, l *life) (wait time.Duration, lef
 		return 0, false, fatal
 	}
 	l.failures++
-	p.b.log.Info("controller not reached", "registered", l.registered, "reason", err)
+	p.tellFailure(l, err)
 	return min(lifecycleBackoff<<min(l.failures-1, 6), max(p.cfg.Heartbeat, lifecycleBackoff)), false, nil
+}
+
+// tellFailure logs a request that is made again. A duplicate id is told once
+// loudly: mostly it is the broker's own last session, which ends by itself.
+func (p *kraftPlane) tellFailure(l *life, err error) {
+	if errors.Is(err, kafka.DuplicateBrokerRegistration) && !l.duplicate {
+		l.duplicate = true
+		p.b.log.Warn("another broker with this id is registered and alive: trying again until its session ends; if that is another process, end it or give this one another id",
+			"id", int32(p.b.cfg.ID), "reason", err)
+		return
+	}
+	p.b.log.Info("controller not reached", "registered", l.registered, "reason", err)
 }
 
 // hopeless gives the error with which the broker stops, where another try
@@ -113,15 +126,25 @@ func (p *kraftPlane) hopeless(l *life, err error) error {
 	if errors.As(err, &code) {
 		switch code {
 		case kafka.InconsistentClusterID:
-			return fmt.Errorf("the quorum belongs to another cluster than %q: set its cluster id: %w", p.b.cfg.ClusterID, err)
+			return p.foreignQuorum(err)
 		case kafka.InvalidRegistration, kafka.UnsupportedVersion:
 			return fmt.Errorf("the controller refuses this broker for good: %w", err)
 		}
 	}
-	if !l.deadline.IsZero() && p.b.cfg.Now().After(l.deadline) {
-		return fmt.Errorf("not registered within %v: %w", p.cfg.RegistrationTimeout, err)
+	if l.deadline.IsZero() || !p.b.cfg.Now().After(l.deadline) {
+		return nil
 	}
-	return nil
+	if code == kafka.DuplicateBrokerRegistration {
+		return fmt.Errorf("not registered within %v: %w: another broker with id %d is alive: end it, or give this one another id", p.cfg.RegistrationTimeout, err, p.b.cfg.ID)
+	}
+	return fmt.Errorf("not registered within %v: %w", p.cfg.RegistrationTimeout, err)
+}
+
+// foreignQuorum is the error of a broker that a controller takes for another
+// cluster's.
+func (p *kraftPlane) foreignQuorum(err error) error {
+	id, addr, _ := p.controller()
+	return fmt.Errorf("controller %d at %s is of another cluster than this broker, whose cluster id is %q: set the broker's cluster id to that of the quorum, or name the controllers of its own: %w", id, addr, p.b.cfg.ClusterID, err)
 }
 
 // supported are the features that a broker must say it supports: the

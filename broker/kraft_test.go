@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,22 +154,58 @@ func TestKRaftRegistrationRefused(t *testing.T) {
 		}
 		return kafka.None
 	}
-	r.start(1, nil)
+	var log lockedBuffer
+	r.start(1, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	if tries != 3 {
 		t.Errorf("%d tries", tries)
+	}
+	const told = `level=WARN msg="another broker with this id is registered and alive: trying again until its session ends; if that is another process, end it or give this one another id" broker=1 id=1`
+	if strings.Count(log.String(), told) != 1 {
+		t.Errorf("want one warning that names the cure, have %s", log.String())
+	}
+	r.mu.Lock()
+	r.onRegister = func(*kmsg.BrokerRegistrationRequest) kafka.ErrorCode { return kafka.DuplicateBrokerRegistration }
+	r.mu.Unlock()
+	if err := r.run(3, 2*time.Second); !errors.Is(err, kafka.DuplicateBrokerRegistration) || !strings.Contains(err.Error(), "another broker with id 3 is alive: end it, or give this one another id") {
+		t.Errorf("got %v", err)
 	}
 	r.mu.Lock()
 	r.onRegister = func(*kmsg.BrokerRegistrationRequest) kafka.ErrorCode { return kafka.InconsistentClusterID }
 	r.mu.Unlock()
-	b, err := New(Config{ID: 2, ClusterID: testCluster, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 1}}}, r.plane())
+	if err := r.run(2, deadline); !errors.Is(err, kafka.InconsistentClusterID) || !strings.Contains(err.Error(), "set the broker's cluster id to that of the quorum") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// run runs a broker that does not get far, and gives why.
+func (r *kraftRig) run(id kafka.BrokerID, registrationTimeout time.Duration) error {
+	b, err := New(Config{ID: id, ClusterID: testCluster, Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: 1}}}, KRaft(KRaftConfig{
+		Voters: []raftclient.Voter{r.voter}, Heartbeat: 50 * time.Millisecond, RegistrationTimeout: registrationTimeout, FetchTimeout: time.Second, MetadataInMemory: true,
+	}))
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	if err := b.Run(ctx); !errors.Is(err, kafka.InconsistentClusterID) || !strings.Contains(err.Error(), "set its cluster id") {
-		t.Errorf("got %v", err)
-	}
+	return b.Run(ctx)
+}
+
+// lockedBuffer keeps what loggers of several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // A broker leaves when a heartbeat says so, and not before.
