@@ -61,7 +61,7 @@ func TestBadInput(t *testing.T) {
 		"report format":  {[]string{"report", "x", "--format", "jsn"}, []string{`did you mean "json"?`}},
 		"verify nowhere": {[]string{"verify", "nowhere"}, []string{"nowhere: no such run folder"}},
 		"node":           {[]string{"node"}, []string{"--config is missing"}},
-		"node config":    {[]string{"node", "--config", "bad.yaml"}, []string{"bad.yaml: invalid character"}},
+		"node config":    {[]string{"node", "--config", "bad.yaml"}, []string{"bad.yaml: line 1, column 1 is not JSON: invalid character 'w'"}},
 		"node nowhere":   {[]string{"node", "--config", "nope"}, []string{"nope: no such file; name the JSON file that configures the node"}},
 		"node empty":     {[]string{"node", "--config", "empty.yaml"}, []string{"empty.yaml: the file is empty; it must hold"}},
 		"node no name":   {[]string{"node", "--config", ""}, []string{"--config is missing or empty; name"}},

@@ -8,13 +8,32 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"kbench/internal/heldport/heldtest"
+	"kbench/internal/nodeconfig"
 )
+
+// TestNodeExamples: the configurations that the help shows are whole and right.
+func TestNodeExamples(t *testing.T) {
+	examples := regexp.MustCompile(`(?s)\{"name".*?\n\n`).FindAllString(newNode().Example, -1)
+	if len(examples) != 2 {
+		t.Fatalf("%d examples, want a controller and a broker", len(examples))
+	}
+	for _, text := range examples {
+		file := filepath.Join(t.TempDir(), "n.json")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nodeconfig.Load(file); err != nil {
+			t.Errorf("%v:\n%s", err, text)
+		}
+	}
+}
 
 // TestPortInUse: a node that cannot have its address is bad input and
 // leaves no data directory behind.

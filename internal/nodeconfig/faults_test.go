@@ -188,7 +188,10 @@ func TestFaultsOfText(t *testing.T) {
 		`[]`:                                                  "the configuration: array does not fit: write {...}",
 		`{"timers": {"fetchTimeout": "2"}}`:                   `timers.fetchTimeout: "2" is no duration: write a number with its unit`,
 		`{"name": "soon", "zkServer": {"tickTime": "2 sec"}}`: `zkServer.tickTime: "2 sec" is no duration`,
-		`{} {}`: "something stands behind the configuration",
+		"\x7fELF\x02\x00":                                     "line 1, column 1 is not JSON: invalid character '\\x7f' looking for beginning of value; the file must hold a node's configuration as one JSON object, such as `kbench node --help` shows",
+		"{\n  \"name\": 'n'\n}":                               "line 2, column 11 is not JSON: ",
+		`{"name": "n", `:                                      "the JSON ends before its last }: the file was cut short",
+		`{} {}`:                                               "something stands behind the configuration",
 	} {
 		path := filepath.Join(t.TempDir(), "n.json")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -60,6 +61,15 @@ func located(b []byte, err error) error {
 			cure = "write [...]"
 		}
 		return fmt.Errorf("%s: %s does not fit: %s", cmp.Or(bad.Field, "the configuration"), bad.Value, cure)
+	}
+	if bad := (*json.SyntaxError)(nil); errors.As(err, &bad) {
+		before := b[:min(max(int(bad.Offset)-1, 0), len(b))]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := len(before) - bytes.LastIndexByte(before, '\n')
+		return fmt.Errorf("line %d, column %d is not JSON: %w; the file must hold a node's configuration as one JSON object, such as `kbench node --help` shows", line, column, bad)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends before its last }: the file was cut short; `kbench node --help` shows a whole one")
 	}
 	if bad := (*durationError)(nil); errors.As(err, &bad) {
 		var all any
