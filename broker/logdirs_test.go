@@ -406,7 +406,7 @@ func TestLogDirOfAnotherBroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "belongs to node 1, this is node 2") {
+	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "it belongs to node 1, this is node 2; give") {
 		t.Errorf("got %v", err)
 	}
 }

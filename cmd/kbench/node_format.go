@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,9 +76,7 @@ func (f *formatFlags) run(out io.Writer) error {
 	case errors.Is(err, metalog.ErrFormatted) && f.ignore:
 		_, err = fmt.Fprintf(out, "%s is formatted already; left as it is\n", f.dataDir)
 		return err
-	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: free some space and format again", err)
-	case errors.Is(err, metalog.ErrFormatted), errors.Is(err, metalog.ErrForeign), errors.Is(err, metalog.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case metalog.Refused(err):
 		return badInput(err)
 	case err != nil:
 		return err

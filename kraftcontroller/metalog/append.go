@@ -80,6 +80,7 @@ func (l *Log) isFull(active *segment, raw []byte) (bool, error) {
 // fail remembers the first failure, which is final: what a failed write or
 // fsync left on disk is unknown until recovery reads it.
 func (l *Log) fail(err error) error {
+	err = Cured(err)
 	if l.failed == nil {
 		l.failed = err
 	}

@@ -39,18 +39,19 @@ type Directory struct {
 
 // OpenDirectory locks the data directory for this process and checks that it
 // belongs to that cluster and node, or makes it theirs where it is new. A
-// directory of another cluster or node, or in use, is refused and not touched.
+// directory of another cluster or node (ErrForeign), or in use (ErrLocked), is
+// refused and not touched.
 func OpenDirectory(fs FS, path, clusterID string, nodeID kafka.BrokerID) (*Directory, error) {
 	if err := fs.MkdirAll(path); err != nil {
-		return nil, fmt.Errorf("data directory %s: %w", path, err)
+		return nil, fmt.Errorf("data directory %s: %w", path, Cured(err))
 	}
 	lock, err := fs.Lock(filepath.Join(path, lockName))
 	if err != nil {
-		return nil, fmt.Errorf("data directory %s: %w", path, err)
+		return nil, fmt.Errorf("data directory %s: %w", path, Cured(err))
 	}
 	d := &Directory{fs: fs, path: path, lock: lock}
 	if err := d.claim(clusterID, nodeID); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(Cured(err), lock.Close())
 	}
 	return d, nil
 }
@@ -65,13 +66,13 @@ func (d *Directory) claim(clusterID string, nodeID kafka.BrokerID) error {
 		return err
 	}
 	if d.meta, err = DecodeMetaProperties(b); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return damagedMeta(file, err)
 	}
 	if d.meta.ClusterID != clusterID {
-		return fmt.Errorf("%s belongs to cluster %q, this node to cluster %q: give the node its own data directory, or remove this one", file, d.meta.ClusterID, clusterID)
+		return fmt.Errorf("%s %w: it belongs to cluster %q, this node to cluster %q; give the node its own data directory, or remove this one", file, ErrForeign, d.meta.ClusterID, clusterID)
 	}
 	if d.meta.NodeID != nodeID {
-		return fmt.Errorf("%s belongs to node %d, this is node %d: give the node its own data directory, or remove this one", file, d.meta.NodeID, nodeID)
+		return fmt.Errorf("%s %w: it belongs to node %d, this is node %d; give the node its own data directory, or remove this one", file, ErrForeign, d.meta.NodeID, nodeID)
 	}
 	return nil
 }
@@ -138,7 +139,12 @@ func DecodeMetaProperties(b []byte) (MetaProperties, error) {
 		}
 		values[strings.TrimSpace(key)] = strings.ReplaceAll(strings.TrimSpace(value), `\`, "")
 	}
-	if v := values["version"]; v != "1" {
+	switch v, ok := values["version"]; {
+	case len(values) == 0:
+		return MetaProperties{}, errors.New("the file is empty")
+	case !ok: // it is the last line
+		return MetaProperties{}, errors.New("no version is in it: the file was cut short")
+	case v != "1":
 		return MetaProperties{}, fmt.Errorf("version is %q, 1 is read", v)
 	}
 	m := MetaProperties{ClusterID: values["cluster.id"]}

@@ -46,15 +46,15 @@ func FormatDirectory(fs FS, path string, f Format) (MetaProperties, error) {
 		return meta, fmt.Errorf("format %s: %w", path, err)
 	}
 	if err := fs.MkdirAll(path); err != nil {
-		return meta, fmt.Errorf("format %s: %w", path, err)
+		return meta, fmt.Errorf("format %s: %w", path, Cured(err))
 	}
 	lock, err := fs.Lock(filepath.Join(path, lockName))
 	if err != nil {
-		return meta, fmt.Errorf("format %s: %w", path, err)
+		return meta, fmt.Errorf("format %s: %w", path, Cured(err))
 	}
 	err = format(fs, path, meta, f)
 	if err = errors.Join(err, lock.Close()); err != nil {
-		return meta, fmt.Errorf("format %s: %w", path, err)
+		return meta, fmt.Errorf("format %s: %w", path, Cured(err))
 	}
 	return meta, nil
 }
@@ -89,7 +89,7 @@ func checkUnformatted(fs FS, path string, want MetaProperties) error {
 	if err == nil {
 		m, err := DecodeMetaProperties(b)
 		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(path, metaPropertiesName), err)
+			return damagedMeta(filepath.Join(path, metaPropertiesName), err)
 		}
 		is := ErrFormatted
 		if m.ClusterID != want.ClusterID || m.NodeID != want.NodeID {
@@ -151,8 +151,11 @@ func (d *Directory) Bootstrap() ([][]byte, error) {
 			return nil, err
 		}
 		values, err := checkpointValues(d.fs, name)
-		if err != nil || len(values) > 0 {
-			return values, err
+		if err != nil {
+			return nil, fmt.Errorf("what the directory was formatted with: %w: restore the file; of a node that was never started, remove the directory and format it again", err)
+		}
+		if len(values) > 0 {
+			return values, nil
 		}
 	}
 	return nil, nil

@@ -234,3 +234,26 @@ func TestFormatSurvivesEveryFailure(t *testing.T) {
 		}
 	}
 }
+
+// What a directory was formatted with is not taken as far as it can be read: the
+// file is named, and the cure.
+func TestDamagedBootstrapIsRefused(t *testing.T) {
+	for _, separate := range []bool{true, false} {
+		m, file := &MemFS{}, filepath.Join("/d", bootstrapName)
+		if !separate {
+			file = filepath.Join("/d", PartitionDir, SnapshotID{}.FileName())
+		}
+		f := Format{ClusterID: formatCluster, NodeID: 1, Values: [][]byte{{1, 2}}, Timestamp: 5, Separate: separate}
+		if _, err := FormatDirectory(m, "/d", f); err != nil {
+			t.Fatal(err)
+		}
+		damaged{t, m}.edit(file, cut(1))
+		d, err := OpenDirectory(m, "/d", formatCluster, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Bootstrap(); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "remove the directory and format it again") {
+			t.Errorf("Bootstrap gives %v", err)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func Open(cfg Config) (*Log, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open metadata log: %w", err), l.closeFiles())
+		return nil, errors.Join(fmt.Errorf("open metadata log: %w", Cured(err)), l.closeFiles())
 	}
 	return l, nil
 }

@@ -59,7 +59,3 @@ func (l *Log) lost(file, says string, reach kafka.Offset) error {
 	}
 	return fmt.Errorf("%w: %s %s, but %s: %s", ErrLost, filepath.Join(l.cfg.Dir, file), says, found, StartAnew)
 }
-
-// StartAnew is the cure of a voter's directory in which something is lost or
-// damaged.
-const StartAnew = "restore the data directory, or, once the quorum has a leader without this node, remove it (with dynamic voters, format it again) and let the node fetch the log from the others"

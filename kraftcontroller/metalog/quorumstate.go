@@ -146,7 +146,7 @@ func WriteQuorumState(fs FS, path string, s QuorumState) error {
 		err = WriteAtomic(fs, path, b)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, Cured(err))
 	}
 	return nil
 }

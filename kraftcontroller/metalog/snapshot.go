@@ -128,7 +128,7 @@ func (l *Log) createSnapshotFile(id SnapshotID) (*snapshotFile, error) {
 	path := filepath.Join(l.cfg.Dir, id.String()+partialSuffix)
 	f, err := l.cfg.FS.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("begin snapshot %v: %w", id, err)
+		return nil, fmt.Errorf("begin snapshot %v: %w", id, Cured(err))
 	}
 	s := &snapshotFile{log: l, id: id, path: path, file: f}
 	if err := f.Truncate(0); err != nil {
@@ -142,7 +142,7 @@ func (l *Log) createSnapshotFile(id SnapshotID) (*snapshotFile, error) {
 // say so. Only a full disk is the snapshot's alone, where a write says it: nothing
 // that was written before is in doubt then.
 func (s *snapshotFile) fail(doing string, err error) error {
-	err = fmt.Errorf("%s snapshot %v: %w", doing, s.id, err)
+	err = Cured(fmt.Errorf("%s snapshot %v: %w", doing, s.id, err))
 	s.failed = err
 	if doing != syncing && (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) {
 		return err

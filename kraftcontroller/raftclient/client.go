@@ -187,7 +187,7 @@ func (c *Client) persisted() (p raft.Persisted, voted bool, err error) {
 	if id, ok := c.log.LatestSnapshot(); ok {
 		q, err := c.log.SnapshotQuorum(id)
 		if err != nil {
-			return p, false, err
+			return p, false, fmt.Errorf("%w: %s", err, metalog.StartAnew)
 		}
 		p.Snapshot, p.Quorum = raft.SnapshotID(id), quorumFromLog(q)
 	}

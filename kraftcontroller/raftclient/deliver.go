@@ -91,6 +91,9 @@ func (c *Client) loadSnapshot(d *raft.Delivery, id metalog.SnapshotID) error {
 		return err
 	}
 	err = c.cfg.Listener.HandleLoadSnapshot(r)
+	if errors.Is(err, metalog.ErrCorrupt) || errors.Is(err, metalog.ErrShort) {
+		err = fmt.Errorf("%w: %s", err, metalog.StartAnew)
+	}
 	if err = errors.Join(err, r.Close()); err != nil {
 		return fmt.Errorf("load snapshot %v: %w", id, err)
 	}

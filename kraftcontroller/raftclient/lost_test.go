@@ -67,3 +67,15 @@ func TestMissingQuorumState(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDamagedSnapshotIsRefused: the file is named, and the cure.
+func TestDamagedSnapshotIsRefused(t *testing.T) {
+	cfg, dir := stopOne(t, 3)
+	file := filepath.Join(dir, metalog.SnapshotID{EndOffset: 1, Epoch: 1}.FileName())
+	if err := os.WriteFile(file, []byte("what no program wrote, and long enough to be a batch of some kind, were it one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(cfg); !errors.Is(err, metalog.ErrCorrupt) || !strings.Contains(err.Error(), "snapshot "+file+" at byte 0: ") || !strings.HasSuffix(err.Error(), ": "+metalog.StartAnew) {
+		t.Errorf("New gives %v", err)
+	}
+}

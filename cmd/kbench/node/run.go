@@ -13,6 +13,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/nodemetrics"
 	"kbench/internal/trace"
+	"kbench/kraftcontroller/metalog"
 )
 
 // shutdownTimeout bounds the controlled end of a node. Kafka's brokers wait up
@@ -39,7 +40,8 @@ type process struct {
 }
 
 // ConfigError is the error of a node whose configuration names something that it
-// cannot use, such as a file that holds no certificate. Nothing was begun.
+// cannot use, such as a file that holds no certificate, or a directory of another
+// node. Nothing was begun.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -55,7 +57,7 @@ func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 		return &ConfigError{err}
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
-		return fmt.Errorf("make the data directory: %w", err)
+		return refused(fmt.Errorf("make the data directory: %w", metalog.Cured(err)))
 	}
 	p := &process{cfg: cfg, log: log, gauges: map[string]func() int64{}, secure: secure}
 	if cfg.TraceFile != "" {
@@ -71,9 +73,17 @@ func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 	}
 	part, err := p.assemble()
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	return p.serve(stop, part)
+}
+
+// refused makes the error of a directory that cannot be had a ConfigError.
+func refused(err error) error {
+	if metalog.Refused(err) {
+		return &ConfigError{err}
+	}
+	return err
 }
 
 func (p *process) assemble() (part, error) {
