@@ -70,19 +70,20 @@ file is in docs/nodes.md.`,
 	return cmd
 }
 
-// runNode runs a node. An address that it cannot have is bad input; then a data
-// directory that it had to create goes again.
+// runNode runs a node. An address that it cannot have is bad input, as is a
+// directory; for want of an address a data directory that it had to create goes
+// again.
 func runNode(ctx context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 	_, statErr := os.Stat(cfg.DataDir)
 	err := node.Run(ctx, cfg, log)
+	if bad := (*node.ListenError)(nil); errors.As(err, &bad) {
+		if errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(cfg.DataDir))
+		}
+		return badInput(err)
+	}
 	if bad := (*node.ConfigError)(nil); errors.As(err, &bad) {
 		return badInput(err)
 	}
-	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return err
-	}
-	if errors.Is(statErr, fs.ErrNotExist) {
-		err = errors.Join(err, os.RemoveAll(cfg.DataDir))
-	}
-	return badInput(err)
+	return err
 }

@@ -67,6 +67,43 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
+// TestAddressThatCannotBeHad: the error says why, and what to do about it.
+func TestAddressThatCannotBeHad(t *testing.T) {
+	for host, want := range map[string]string{
+		"192.0.2.1":       "cannot assign requested address; no interface of this machine has that address",
+		"nowhere.invalid": "; give a name that this machine can resolve",
+	} {
+		for role, rest := range map[string]string{
+			"zookeeper":  fmt.Sprintf(`"mode": "zk", "zkServer": {"host": %q, "port": 4711, "tickTime": "2s"}`, host),
+			"controller": fmt.Sprintf(`"mode": "kraft", "quorum": {"nodeId": 1001, "voters": [{"id": 1001, "host": %q, "port": 4711}]}`, host),
+			"broker":     fmt.Sprintf(`"mode": "kraft", "quorum": {"bootstrap": ["127.0.0.1:1"]}, "brokers": [{"id": 1, "host": %q, "port": 4711}]`, host),
+		} {
+			t.Run(role+" at "+host, func(t *testing.T) {
+				t.Chdir(t.TempDir())
+				code, text := runNodeFile(t, fmt.Sprintf(`{"name": "n", "role": %q, "clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", "dataDir": "data", %s}`, role, rest))
+				if code != exitUsage || !strings.Contains(text, want) {
+					t.Errorf("exit %d: %s", code, text)
+				}
+				if left, _ := os.ReadDir("."); len(left) != 1 {
+					t.Errorf("left behind: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// runNodeFile runs a node of that configuration in this process, which must not
+// start.
+func runNodeFile(t *testing.T, config string) (code int, stderr string) {
+	t.Helper()
+	if err := os.WriteFile("n.json", []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, err bytes.Buffer
+	code = run([]string{"node", "--config", "n.json"}, &out, &err)
+	return code, err.String()
+}
+
 // startNode runs a node by hand and waits until its log holds a text.
 func startNode(t *testing.T, dir, name, config, until string) (*exec.Cmd, *watched) {
 	t.Helper()

@@ -65,7 +65,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	if s.ln = cfg.Listener; s.ln == nil {
 		if s.ln, err = net.Listen("tcp", cfg.Listen); err != nil {
-			return nil, errors.Join(fmt.Errorf("zkserver: %w; free the address or choose another", err), s.core.log.Close(), s.lock.release())
+			return nil, errors.Join(fmt.Errorf("zkserver: %w", err), s.core.log.Close(), s.lock.release())
 		}
 	}
 	s.core1.Add(2)

@@ -281,7 +281,7 @@ func TestBadConfigNamesTheCure(t *testing.T) {
 		{zkserver.Config{}, "DataDir is empty"},
 		{zkserver.Config{DataDir: dir}, "stop it or use another data directory"},
 		{zkserver.Config{DataDir: file}, "data directory"},
-		{zkserver.Config{DataDir: t.TempDir(), Listen: held.Addr().String()}, "free the address"},
+		{zkserver.Config{DataDir: t.TempDir(), Listen: held.Addr().String()}, "address already in use"},
 		{zkserver.Config{DataDir: t.TempDir(), Listen: "nonsense"}, "nonsense"},
 		{zkserver.Config{DataDir: t.TempDir(), TickTime: -1}, "TickTime"},
 		{zkserver.Config{DataDir: t.TempDir(), MaxBuffer: 7}, "MaxBuffer"},

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,9 +49,9 @@ func newServer(host string, port uint16, cfg wire.ServerConfig) (*server, error)
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+	ln, err := listen(host, port)
 	if err != nil {
-		return nil, fmt.Errorf("%w; end what listens there or give another port", err)
+		return nil, err
 	}
 	return &server{s, ln}, nil
 }

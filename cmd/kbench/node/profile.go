@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
-	"strconv"
 	"time"
 )
 
@@ -18,7 +16,7 @@ func (p *process) serveProfiles(ctx context.Context) error {
 	if at.Port == 0 {
 		return nil
 	}
-	ln, err := net.Listen("tcp", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))))
+	ln, err := listen(at.Host, at.Port)
 	if err != nil {
 		return fmt.Errorf("serve profiles: %w", err)
 	}

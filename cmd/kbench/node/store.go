@@ -29,7 +29,7 @@ func (p *process) newStore() (part, error) {
 		Logger:   p.log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, asListenError(err)
 	}
 	return &storePart{server: server}, nil
 }
