@@ -92,8 +92,29 @@ func TestAddressThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// runNodeFile runs a node of that configuration in this process, which must not
-// start.
+// A broker whose quorum is another cluster's ends as soon as that says so.
+func TestBrokerOfAnotherCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: starts a node")
+	}
+	dir := t.TempDir()
+	ports := heldtest.Ports(t, 2)
+	quorum := fmt.Sprintf(`"mode": "kraft", "quorum": {"nodeId": %%d, "voters": [{"id": 1001, "host": "127.0.0.1", "port": %d}]}`, ports[0])
+	startNode(t, dir, "c", fmt.Sprintf(`{"name": "c", "role": "controller", "dataDir": "c", "clusterId": "QaQaQaQaQaQaQaQaQaQaQQ", `+quorum+`}`, 1001), "active controller")
+	t.Chdir(dir)
+	began := time.Now()
+	code, text := runNodeFile(t, fmt.Sprintf(`{"name": "b", "role": "broker", "dataDir": "b", "clusterId": "MkU3OEVBNTcwNTJENDM2Qg", "brokers": [{"id": 1, "host": "127.0.0.1", "port": %d}], `, ports[1])+fmt.Sprintf(quorum, 0)+"}")
+	want := fmt.Sprintf(`the quorum at 127.0.0.1:%d is of another cluster than this node, whose cluster id is "MkU3OEVBNTcwNTJENDM2Qg": set the node's cluster id to that of the quorum`, ports[0])
+	if code != exitUsage || !strings.Contains(text, want) {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	if took := time.Since(began); took > 30*time.Second { // not the minute of a registration
+		t.Errorf("told after %v", took)
+	}
+}
+
+// runNodeFile runs a node of that configuration in this process, which must end
+// by itself.
 func runNodeFile(t *testing.T, config string) (code int, stderr string) {
 	t.Helper()
 	if err := os.WriteFile("n.json", []byte(config), 0o644); err != nil {

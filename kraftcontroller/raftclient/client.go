@@ -31,14 +31,15 @@ type Client struct {
 	log     *metalog.Log
 	quorum  string // the path of quorum-state
 
-	inbox    chan event
-	flush    chan uint64 // to the syncing goroutine; one at a time
-	flushed  chan flushResult
-	drainNow chan struct{}
-	acc      *accumulator
-	talk     Talk
-	addrs    *addresses
-	ids      atomic.Uint64
+	inbox     chan event
+	flush     chan uint64 // to the syncing goroutine; one at a time
+	flushed   chan flushResult
+	drainNow  chan struct{}
+	acc       *accumulator
+	talk      Talk
+	addrs     *addresses
+	ids       atomic.Uint64
+	strangers strangers
 
 	// Owned by Run's goroutine.
 	calls     map[uint64]*call

@@ -128,6 +128,9 @@ func (l *link) run(ctx context.Context) {
 		if err != nil {
 			in = raft.RequestFailed{ID: o.id}
 		}
+		if err == nil {
+			l.client.heardCluster(l.id, l.conn.Addr(), msg)
+		}
 		l.log(ctx, err)
 		if l.client.post(ctx, in) != nil {
 			return

@@ -13,6 +13,7 @@ import (
 	"kbench/internal/nodeconfig"
 	"kbench/internal/nodemetrics"
 	"kbench/internal/trace"
+	"kbench/kafka"
 	"kbench/kraftcontroller/metalog"
 )
 
@@ -40,8 +41,8 @@ type process struct {
 }
 
 // ConfigError is the error of a node whose configuration names something that it
-// cannot use, such as a file that holds no certificate, or a directory of another
-// node. Nothing was begun.
+// cannot use, such as a file that holds no certificate, a directory of another
+// node, or a quorum of another cluster. It has served nothing.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -75,7 +76,11 @@ func Run(stop context.Context, cfg *nodeconfig.Config, log *slog.Logger) error {
 	if err != nil {
 		return refused(err)
 	}
-	return p.serve(stop, part)
+	err = p.serve(stop, part)
+	if errors.Is(err, kafka.InconsistentClusterID) || errors.Is(err, metalog.ErrForeign) || errors.Is(err, metalog.ErrLocked) {
+		return &ConfigError{err} // which the brokers find out as they start
+	}
+	return err
 }
 
 // refused makes the error of a directory that cannot be had a ConfigError.
