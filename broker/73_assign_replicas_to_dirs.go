@@ -22,7 +22,11 @@ const (
 
 // assignments are the replicas of which the controller does not know the
 // directory, or knows another. A broker of one directory has none: the controller
-// need not be told where they are.
+// need not be told where they are. One is found as its partition changes, and all
+// are with the first image after a start. As in Kafka's ReplicaManager, a
+// metadata.version that begins to have directories changes no partition: what the
+// broker had before is told of later, and the controller takes it for online
+// meanwhile.
 type assignments struct {
 	mu     sync.Mutex
 	queued map[replicaRef]kafka.UUID

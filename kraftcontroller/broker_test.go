@@ -17,11 +17,11 @@ import (
 
 // startBroker runs kbench's own broker 1, which no client reaches, and waits until
 // it is unfenced. The cluster has one controller.
-func (cl *cluster) startBroker(dir string, cfg broker.KRaftConfig) (b *broker.Broker, shutdown func()) {
+func (cl *cluster) startBroker(dir string, cfg broker.KRaftConfig, logDirs ...broker.LogDir) (b *broker.Broker, shutdown func()) {
 	cl.t.Helper()
 	cfg.Voters, cfg.Heartbeat, cfg.FetchTimeout = cl.voters, 50*time.Millisecond, 15*time.Second
 	b, err := broker.New(broker.Config{
-		ID: 1, ClusterID: clusterID, DataDir: dir, Logger: testLogger().With("broker", 1),
+		ID: 1, ClusterID: clusterID, DataDir: dir, LogDirs: logDirs, Logger: testLogger().With("broker", 1),
 		Endpoints: []kafka.Endpoint{{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: heldtest.Ports(cl.t, 1)[0]}},
 	}, broker.KRaft(cfg))
 	if err != nil {
@@ -64,6 +64,42 @@ func TestBrokerRegistersAgainWithDirectories(t *testing.T) {
 		}
 		return ok && len(reg.LogDirs) == 1 && !metadata.IsReservedDirectory(reg.LogDirs[0])
 	})
+}
+
+// Where the replicas lie that a broker with several log directories had before the
+// metadata.version had directories, it tells when it starts again, or their
+// partition changes: so does Kafka's.
+func TestBrokerTellsDirectoriesAfterAnUpgrade(t *testing.T) {
+	cl := newCluster(t, 1, func(c *Config) { c.Machine.MetadataVersion = metadata.V3_6_IV2 })
+	root := t.TempDir()
+	dirs := []broker.LogDir{{Path: filepath.Join(root, "1")}, {Path: filepath.Join(root, "2")}}
+	b, shutdown := cl.startBroker("", broker.KRaftConfig{}, dirs...)
+	told := func(topic string) (n int) {
+		for _, p := range []int32{0, 1} {
+			if s, ok := b.Image().Partition(kafka.TopicPartition{Topic: topic, Partition: p}); ok && !metadata.IsReservedDirectory(s.Directory(1)) {
+				n++
+			}
+		}
+		return n
+	}
+	if code := cl.createTopic("before", 2, 1); code != kafka.None {
+		t.Fatal(code)
+	}
+	cl.upgrade(metadata.V3_7_IV2)
+	await(t, "the directories in the registration", func() bool {
+		reg, ok := b.Image().Broker(1)
+		return ok && len(reg.LogDirs) == 2
+	})
+	if code := cl.createTopic("after", 2, 1); code != kafka.None {
+		t.Fatal(code)
+	}
+	await(t, "the directories of new replicas", func() bool { return told("after") == 2 })
+	if n := told("before"); n != 0 {
+		t.Errorf("the broker tells of %d replicas that did not change", n)
+	}
+	shutdown()
+	b, _ = cl.startBroker("", broker.KRaftConfig{}, dirs...)
+	await(t, "the directories of all replicas", func() bool { return told("before") == 2 && told("after") == 2 })
 }
 
 // A broker whose metadata log is on a disk takes snapshots of it, the log is cut,
