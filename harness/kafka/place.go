@@ -21,9 +21,10 @@ type Place struct {
 	Data string // log.dirs
 }
 
-// Files are the node's configuration, by path.
+// Files are the node's configuration, by path. Properties that name log.dirs keep
+// them: a broker may have more than one.
 func (l Place) Files(p Properties) map[string]string {
-	p = p.With(Properties{{Key: "log.dirs", Value: l.Data}})
+	p = Properties{{Key: "log.dirs", Value: l.Data}}.With(p)
 	return map[string]string{
 		l.properties(): p.File(), path.Join(l.Conf, "log4j2.xml"): log4j2, path.Join(l.Conf, "log4j.properties"): log4j1,
 	}

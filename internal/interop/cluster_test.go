@@ -44,8 +44,9 @@ type cluster struct {
 	provider *process.Provider
 	nodes    map[broker]provider.Node
 	ports    map[broker]uint16
-	secure   map[broker]uint16 // of the real brokers' listener with SASL
-	dirs     map[broker]string // of the data of real nodes
+	secure   map[broker]uint16   // of the real brokers' listener with SASL
+	dirs     map[broker]string   // of the data of real nodes
+	logDirs  map[broker][]string // of real brokers, dirs where they are not named
 	logs     []*nodeLog
 	faults   faults
 	tools    *tools
@@ -57,7 +58,7 @@ func newCluster(t *testing.T, inst kafka.Installation) *cluster {
 	t.Helper()
 	c := &cluster{
 		inst: inst, dir: scratch(t), nodes: map[broker]provider.Node{},
-		ports: map[broker]uint16{}, secure: map[broker]uint16{}, dirs: map[broker]string{},
+		ports: map[broker]uint16{}, secure: map[broker]uint16{}, dirs: map[broker]string{}, logDirs: map[broker][]string{},
 	}
 	c.tools = startTools(t, inst) // compiles while the rest starts
 	var err error
@@ -188,6 +189,9 @@ func (c *cluster) startKafka(t *testing.T, id broker, name, heap string, p kafka
 	}
 	t.Cleanup(func() { end(t, n) })
 	c.nodes[id], c.dirs[id] = n, filepath.Join(dir, "data")
+	if c.logDirs[id] == nil {
+		c.logDirs[id] = []string{c.dirs[id]}
+	}
 	c.logs = append(c.logs, newNodeLog(name, filepath.Join(dir, "server.log"), true))
 }
 

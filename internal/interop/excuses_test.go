@@ -62,6 +62,19 @@ var never = regexp.MustCompile(`UNSUPPORTED_VERSION|UnsupportedVersion|(?i:unsup
 // takes it for missing.
 var growth = regexp.MustCompile(`ERROR logger \[Broker id=\d+\] Expected partition \S+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.$`)
 
+// ofLostDir are the lines at ERROR that follow from a log directory of a real
+// broker which is gone: the broker cannot write its high watermarks there, and
+// followers are told so by the leaders in it until they have another.
+func ofLostDir(dir string) func(line, next string) bool {
+	written := regexp.MustCompile(`ERROR LogDirFailureChannel Error while writing to checkpoint file ` + regexp.QuoteMeta(dir) + `/replication-offset-checkpoint$|` +
+		`ERROR ReplicaManager \[ReplicaManager broker=\d+\] Error while writing to highwatermark file in directory ` + regexp.QuoteMeta(dir) + `$`)
+	fetched := regexp.MustCompile(`ERROR ReplicaFetcherThread \[ReplicaFetcher .*\] Error for partition \S+ at offset \d+$`)
+	told := regexp.MustCompile(`^org\.apache\.kafka\.common\.errors\.KafkaStorageException: `)
+	return func(line, next string) bool {
+		return written.MatchString(line) || fetched.MatchString(line) && told.MatchString(next)
+	}
+}
+
 // slow is what a real controller says at ERROR of events that took or waited for
 // seconds, which the machine makes them do when it stands still. What a quorum
 // does not do in time fails the story itself.

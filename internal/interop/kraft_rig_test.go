@@ -191,7 +191,14 @@ func (k *kraft) launch(t *testing.T, id broker, cfg nodeconfig.Config) {
 func (k *kraft) startRealBroker(t *testing.T, id broker) {
 	t.Helper()
 	k.ports[id], k.secure[id] = k.reserve(t, k.name(id)), k.reserve(t, k.name(id))
-	k.startFormatted(t, id, "300m", k.brokerProperties(id), joins)
+	p := k.brokerProperties(id)
+	if id == jbod {
+		data := filepath.Join(k.dir, k.name(id), "data")
+		k.logDirs[id] = []string{data, data + "-2"}
+		p = append(p, provider.Property{Key: "log.dirs", Value: strings.Join(k.logDirs[id], ",")},
+			provider.Property{Key: "replica.high.watermark.checkpoint.interval.ms", Value: "500"}) // by which it finds out that one has failed
+	}
+	k.startFormatted(t, id, "300m", p, joins)
 }
 
 // startFormatted has kafka-storage prepare a directory, and starts its node.

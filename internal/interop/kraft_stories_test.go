@@ -20,6 +20,7 @@ var ofRealKRaftBrokers = []story[*kraft]{
 	{"deletion", (*kraft).storyDeletion},
 	{"controlled-shutdown", (*kraft).storyControlledShutdown},
 	{"preferred-election", (*kraft).storyPreferredElection},
+	{"log-dirs", (*kraft).storyLogDirs},
 	{"broker-killed", (*kraft).storyBrokerKilled},
 	{"controller-killed", (*kraft).storyControllerKilled},
 	{"files", (*kraft).storyFiles},

@@ -180,15 +180,17 @@ func notLedBy(gone broker) func(int32, partition) error {
 
 // directories are those of a topic's replicas on the disk of a real broker.
 func (c *cluster) directories(id broker, topic string) []string {
-	entries, err := os.ReadDir(c.dirs[id])
-	if err != nil {
-		return []string{err.Error()}
-	}
 	var out []string
-	for _, e := range entries {
-		// A deleted one is renamed first: TOPIC-0.HASH-delete.
-		if name := e.Name(); strings.HasPrefix(name, topic+"-") || strings.HasPrefix(name, topic+".") {
-			out = append(out, name)
+	for _, dir := range c.logDirs[id] {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, e := range entries {
+			// A deleted one is renamed first: TOPIC-0.HASH-delete.
+			if name := e.Name(); strings.HasPrefix(name, topic+"-") || strings.HasPrefix(name, topic+".") {
+				out = append(out, name)
+			}
 		}
 	}
 	return out
@@ -207,11 +209,13 @@ func (c *cluster) awaitDirectories(t *testing.T, id broker, topic string, n int)
 
 // bytesOf is the size of a replica's segments.
 func (c *cluster) bytesOf(id broker, topic string, n int32) int64 {
-	files, _ := filepath.Glob(filepath.Join(c.dirs[id], fmt.Sprintf("%s-%d", topic, n), "*.log"))
 	var sum int64
-	for _, f := range files {
-		if st, err := os.Stat(f); err == nil {
-			sum += st.Size()
+	for _, dir := range c.logDirs[id] {
+		files, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("%s-%d", topic, n), "*.log"))
+		for _, f := range files {
+			if st, err := os.Stat(f); err == nil {
+				sum += st.Size()
+			}
 		}
 	}
 	return sum
