@@ -77,6 +77,19 @@ var kraftEdits = []plant.Edit{
 	// Transitions.
 	off("kraftcontroller/machine/leadership.go", "func (m *Machine) claim(in Claim) error {\n", "state standby -> active", "return nil"),
 	off("kraftcontroller/machine/leadership.go", "\tif !m.active {\n\t\treturn\n\t}\n", "state active -> standby", "return"),
+	{
+		"kraftcontroller/machine/leadership.go", "\t\tif m.cfg.MetadataVersion.HasTransactions() {\n",
+		"\t\tif m.cfg.MetadataVersion.HasTransactions() && !unplugged(\"state empty log -> bootstrap transaction\") || unplugged(\"state empty log -> bootstrap batch\") {\n",
+	},
+	{"kraftcontroller/machine/decision.go", "\tif d.immediate || !m.log.uncommitted() {\n", "\tif d.immediate || !m.log.uncommitted() || unplugged(\"state answer waits -> its records are stable\") {\n"},
+	{"kraftcontroller/machine/registration.go", "\tagain := known && old.Incarnation == req.IncarnationID\n", "\tagain := known && old.Incarnation == req.IncarnationID && !unplugged(\"state registration -> the same incarnation\")\n"},
+	off("kraftcontroller/machine/registration.go", "old *metadata.Broker, again bool) []metadata.Record {\n", "state registration -> another incarnation", "return nil"),
+	{
+		"kraftcontroller/machine/heartbeat.go", "&& kafka.Offset(req.CurrentMetadataOffset) >= m.log.seen(b):\n",
+		"&& (kafka.Offset(req.CurrentMetadataOffset) >= m.log.seen(b) || unplugged(\"state fenced -> fenced, behind\")):\n",
+	},
+	{"kraftcontroller/machine/heartbeat.go", "\t\tcase req.WantFence && req.WantShutdown:\n", "\t\tcase req.WantFence && req.WantShutdown && !unplugged(\"state unfenced -> may shut down, fence wanted\"):\n"},
+	off("kraftcontroller/machine/heartbeat.go", "func (m *Machine) heartbeatAnswered(r Request) {\n", "state heartbeat waits -> not silent", "return"),
 	before("kraftcontroller/machine/leadership.go", "\tm.renounce()\n\tm.active, m.epoch = true, in.Epoch\n", "\tif m.active && unplugged(\"state active -> active, another epoch\") {\n\t\treturn nil\n\t}\n"),
 	after("kraftcontroller/machine/heartbeat.go", "\tnext := m.nextControl(b, current, req)\n", `	names := [...]string{"fenced", "unfenced", "controlled shutdown", "may shut down"}
 	switch {

@@ -116,14 +116,22 @@
 //	state    standby -> active                        stories/activation
 //	state    active -> standby                        stories/renounce
 //	state    active -> active, another epoch          TestFailover
+//	state    empty log -> bootstrap transaction       stories/activation
+//	state    empty log -> bootstrap batch             stories/activation
+//	state    answer waits -> its records are stable   stories/heartbeat_behind_appends
+//	state    registration -> the same incarnation     stories/registration
+//	state    registration -> another incarnation      stories/bounce
+//	state    fenced -> fenced, behind                 stories/registration
 //	state    fenced -> unfenced                       stories/fencing
 //	state    fenced -> may shut down                  stories/controlled_shutdown
 //	state    unfenced -> fenced                       stories/controlled_shutdown
 //	state    unfenced -> controlled shutdown          stories/controlled_shutdown
 //	state    unfenced -> may shut down                stories/controlled_shutdown
+//	state    unfenced -> may shut down, fence wanted  stories/controlled_shutdown
 //	state    controlled shutdown -> itself            stories/shutdown_failover
 //	state    controlled shutdown -> may shut down     stories/shutdown_failover
 //	state    broker silent -> fenced                  stories/fencing
+//	state    heartbeat waits -> not silent            stories/heartbeat_behind_appends
 //	state    reassignment begins, ends                stories/reassignment
 //	state    reassignment overridden, cancelled       stories/reassignment
 //	state    leader: preferred, kept, in sync, none   TestChangesAsKafka
