@@ -39,7 +39,7 @@ func plan(t *testing.T) Plan {
 	return Plan{
 		Root:  "../..",
 		Edits: slices.Concat(zkEdits, kraftEdits),
-		Codes: []string{"zkcontroller/machine", "kraftcontroller/machine", "kraftcontroller/raft", "kafka/admin"},
+		Codes: []string{"zkcontroller/machine", "kraftcontroller/machine", "kraftcontroller/raft", "kraftcontroller", "kafka/admin", "kafka/guard", "kafka/wire"},
 		Cases: slices.Concat(zkCases(t), kraftCases(t)),
 	}
 }

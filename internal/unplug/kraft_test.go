@@ -14,7 +14,7 @@ var kraftTable = testtable.Table{
 	Dir: "../../kraftcontroller",
 	Packages: map[string]string{
 		"": ".", "raft.": "raft", "raftclient.": "raftclient", "metalog.": "metalog", "machine.": "machine",
-		"sim.": "../internal/sim", "metadata.": "../kafka/metadata", "broker.": "../broker",
+		"sim.": "../internal/sim", "metadata.": "../kafka/metadata", "wire.": "../kafka/wire", "guard.": "../kafka/guard", "broker.": "../broker",
 	},
 	Stories: map[string]testtable.Stories{
 		"story ":              {Package: "machine", Files: "testdata/stories", Test: "TestStories"},
@@ -61,6 +61,10 @@ func kraftCases(t *testing.T) []Case {
 			}
 		case row.Heading == "Requests of brokers and clients":
 			handlers = requestHandlers(row.Cells[0])
+		case row.Heading == "Error codes around the machines":
+			for name := range strings.SplitSeq(row.Cells[0], ", ") {
+				handlers = append(handlers, "error "+name)
+			}
 		case strings.HasPrefix(row.Cells[0], "all of metadata.version"):
 			for _, r := range machineRows(t) {
 				if record, ok := strings.CutPrefix(r[0], "record "); ok && !strings.Contains(record, " ") {
@@ -160,7 +164,7 @@ func raftHandlers(what string) []string {
 	switch {
 	case name == "role", name == "transition":
 		return []string{what}
-	case name == "Vote" && rest == "NONE", name == "EndQuorumEpoch" && rest == "NONE", name == "DescribeQuorum":
+	case rest == "NONE", name == "DescribeQuorum":
 		return []string{"message raft." + message + "Request"}
 	case name == "upgrade":
 		return []string{"message raft.UpgradeRequest"}

@@ -83,6 +83,7 @@
 //	Vote: NONE                machine/vote
 //	PreVote epoch=            machine/prevote
 //	BeginQuorumEpoch leader=  machine/leader quorum/failover
+//	BeginQuorumEpoch: NONE    machine/follower machine/observer
 //	EndQuorumEpoch leader=    machine/removevoter quorum/handover
 //	EndQuorumEpoch: NONE      machine/endquorum
 //	Fetch epoch=              machine/follower machine/leader machine/hwpush
