@@ -110,9 +110,14 @@ func (a *authentication) serves(key int16) bool {
 // over reports whether what the client logged in with has ended.
 func (a *authentication) over() bool { return !a.until.IsZero() && time.Now().After(a.until) }
 
-// handshake answers the choice of a mechanism.
+// handshake answers the choice of a mechanism, with ILLEGAL_SASL_STATE where the
+// listener has none, as Kafka's handlers do.
 func (a *authentication) handshake(req *kmsg.SASLHandshakeRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrSASLHandshakeResponse()
+	if a.sasl == nil {
+		resp.ErrorCode = int16(kafka.IllegalSaslState)
+		return resp, nil
+	}
 	resp.SupportedMechanisms = a.sasl.names()
 	if req.Version == 0 {
 		// Version 0 is followed by tokens without frames, which no client
@@ -135,9 +140,14 @@ func (a *authentication) handshake(req *kmsg.SASLHandshakeRequest) (kmsg.Respons
 	return resp, err
 }
 
-// authenticate answers one token; who is set with the last one.
+// authenticate answers one token, as handshake does where there is no SASL; who is
+// set with the last one.
 func (a *authentication) authenticate(req *kmsg.SASLAuthenticateRequest) (resp *kmsg.SASLAuthenticateResponse, who *identity, err error) {
 	resp = kmsg.NewPtrSASLAuthenticateResponse()
+	if a.sasl == nil {
+		resp.ErrorCode = int16(kafka.IllegalSaslState)
+		return resp, nil, nil
+	}
 	if a.now == nil {
 		resp.ErrorCode = int16(kafka.IllegalSaslState)
 		return resp, nil, fmt.Errorf("%w: a token before the handshake", errRefused)

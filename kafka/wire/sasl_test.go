@@ -134,6 +134,25 @@ func TestAuthenticationOutOfOrder(t *testing.T) {
 	awaitTrue(t, "the connection to be closed", func() bool { return c.Err() != nil })
 }
 
+// A listener without SASL tells a client that asks for it, and serves it on.
+func TestSASLWhereThereIsNone(t *testing.T) {
+	addr, _, _ := serve(t, ServerConfig{APIs: []API{metadataAPI(whoAmI)}})
+	c := dial(t, addr)
+	hello := kmsg.NewPtrSASLHandshakeRequest()
+	hello.Version, hello.Mechanism = 1, "SCRAM-SHA-256"
+	resp, err := c.Request(testContext(t), hello)
+	if err != nil || kafka.ErrorCode(resp.(*kmsg.SASLHandshakeResponse).ErrorCode) != kafka.IllegalSaslState {
+		t.Errorf("a handshake: %v, %v", resp, err)
+	}
+	resp, err = c.Request(testContext(t), kmsg.NewPtrSASLAuthenticateRequest())
+	if err != nil || kafka.ErrorCode(resp.(*kmsg.SASLAuthenticateResponse).ErrorCode) != kafka.IllegalSaslState {
+		t.Errorf("a token: %v, %v", resp, err)
+	}
+	if _, err := c.Request(testContext(t), metadataRequest(12, "t")); err != nil {
+		t.Errorf("the client is not served any more: %v", err)
+	}
+}
+
 // certificate makes one that signs itself or, with a parent, is signed by it.
 func certificate(t *testing.T, name string, parent *tls.Certificate) tls.Certificate {
 	t.Helper()

@@ -231,10 +231,10 @@ func (c *serverConn) answer(out, frame []byte) (_ []byte, err error) {
 	if !c.auth.serves(h.key) {
 		return out, fmt.Errorf("request key %d from client %q before it has authenticated", h.key, h.clientID)
 	}
-	if c.auth.sasl != nil && (h.key == keySaslHandshake || h.key == keySaslAuthenticate) {
+	api, ok := c.srv.apis[h.key]
+	if (h.key == keySaslHandshake || h.key == keySaslAuthenticate) && (c.auth.sasl != nil || !ok) {
 		return c.authenticate(out, h, rest)
 	}
-	api, ok := c.srv.apis[h.key]
 	if !ok {
 		return out, fmt.Errorf("request key %d from client %q is not served here", h.key, h.clientID)
 	}
