@@ -14,7 +14,7 @@ var kraftTable = testtable.Table{
 	Dir: "../../kraftcontroller",
 	Packages: map[string]string{
 		"": ".", "raft.": "raft", "raftclient.": "raftclient", "metalog.": "metalog", "machine.": "machine",
-		"sim.": "../internal/sim", "metadata.": "../kafka/metadata", "wire.": "../kafka/wire", "guard.": "../kafka/guard", "broker.": "../broker",
+		"sim.": "../internal/sim", "metadata.": "../kafka/metadata", "wire.": "../kafka/wire", "guard.": "../kafka/guard", "broker.": "../broker", "loader.": "../broker/loader",
 	},
 	Stories: map[string]testtable.Stories{
 		"story ":              {Package: "machine", Files: "testdata/stories", Test: "TestStories"},

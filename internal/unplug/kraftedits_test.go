@@ -24,6 +24,8 @@ var kraftEdits = []plant.Edit{
 		"\t\tif unplugged(\"request \" + kmsg.NameForKey(r.Key)) {\n\t\t\treturn nil, context.Canceled\n\t\t}\n",
 	),
 	off("broker/58_envelope.go", "func (p *kraftPlane) handleForwarded(ctx context.Context, r *wire.Request) (kmsg.Response, error) {\n", "request Envelope", "return nil, errors.New(\"unplugged\")"),
+	off("kafka/wire/sasl.go", "func (a *authentication) handshake(req *kmsg.SASLHandshakeRequest) (kmsg.Response, error) {\n", "request SaslHandshake", "return nil, errRefused"),
+	off("kafka/wire/sasl.go", "func (a *authentication) authenticate(req *kmsg.SASLAuthenticateRequest) (resp *kmsg.SASLAuthenticateResponse, who *identity, err error) {\n", "request SaslAuthenticate", "return nil, nil, errRefused"),
 	off("kafka/wire/serverconn.go", "\tif h.key == keyAPIVersions {\n", "request ApiVersions", "return out, io.ErrUnexpectedEOF"),
 	{
 		"kraftcontroller/raft/machine.go", "\tcase Request:\n\t\tm.handleRequest(in.ID, in.Message)\n",
