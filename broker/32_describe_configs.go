@@ -83,6 +83,8 @@ func (b *Broker) configLayers(ctx context.Context, img *metadata.Image, r metada
 	case r.Type == metadata.GroupConfig:
 		set, err := read(r, kmsg.ConfigSourceGroupConfig)
 		return []configLayer{set}, err
+	case r.Type == metadata.ConfigType(kmsg.ConfigResourceTypeBrokerLogger):
+		return nil, fmt.Errorf("levels of loggers are not shown: a node's log level is set at its start: %w", kafka.InvalidRequest)
 	}
 	return nil, fmt.Errorf("topics, brokers, client metrics and groups have configuration here, and nothing else: %w", kafka.InvalidRequest)
 }

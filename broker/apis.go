@@ -16,6 +16,7 @@ func (b *Broker) APIs() []wire.API {
 		{Key: int16(kmsg.ListOffsets), MinVersion: 1, MaxVersion: 10, Handle: b.handleListOffsets},
 		{Key: int16(kmsg.Metadata), MinVersion: 0, MaxVersion: 13, Handle: b.handleMetadata},
 		{Key: int16(kmsg.FindCoordinator), MinVersion: 0, MaxVersion: 6, Handle: b.handleFindCoordinator},
+		{Key: int16(kmsg.ListGroups), MinVersion: 0, MaxVersion: 5, Handle: b.handleListGroups},
 		{Key: int16(kmsg.InitProducerID), MinVersion: 0, MaxVersion: 5, Handle: b.handleInitProducerID},
 		{Key: int16(kmsg.OffsetForLeaderEpoch), MinVersion: 2, MaxVersion: 4, Handle: b.handleOffsetForLeaderEpoch},
 		{Key: int16(kmsg.DescribeACLs), MinVersion: 0, MaxVersion: 3, Handle: b.handleDescribeACLs},

@@ -19,7 +19,7 @@
 // APIs, then Run.
 //
 // What it leaves out, beside payload: consumer groups and transactions
-// (FindCoordinator says COORDINATOR_NOT_AVAILABLE), the enforcement of quotas,
+// (FindCoordinator says COORDINATOR_NOT_AVAILABLE, ListGroups lists none), the enforcement of quotas,
 // fetch sessions of consumers, a history of leader epochs, and offsets across a
 // restart: a restarted broker begins with empty logs and has the leader's
 // offsets after its first fetch. Followers keep one connection to each leader

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kbench/internal/trace"
 	"kbench/kafka"
 	"kbench/kafka/metadata"
@@ -232,7 +234,7 @@ func (p *kraftPlane) leaderChanged(l raftclient.LeaderAndEpoch) {
 }
 
 func (p *kraftPlane) apis() []wire.API {
-	var apis []wire.API
+	apis := []wire.API{{Key: int16(kmsg.ListConfigResources), MaxVersion: 1, Handle: p.handleListConfigResources}}
 	for _, a := range []struct{ key, lowest, highest int16 }{
 		{19, 2, 7},
 		{20, 1, 6},

@@ -155,6 +155,33 @@ func (k *kraft) features(t *testing.T) {
 	look(2)
 }
 
+// storyClientMetricsAndGroups: kafka-configs and kafka-client-metrics find what
+// has configuration of these types, which brokers list (KIP-1142), and are told
+// what is wrong.
+func (k *kraft) storyClientMetricsAndGroups(t *testing.T) {
+	for _, e := range []struct{ kind, name, set, wrong, why string }{
+		{"client-metrics", "slow-clients", "interval.ms=60000", "interval.ms=1", "interval must be between 100 and 3600000"},
+		{"groups", "readers", "consumer.session.timeout.ms=50000", "consumer.session.timeout.ms=1", "consumer.session.timeout.ms must be in the range"},
+	} {
+		key, _, _ := strings.Cut(e.set, "=")
+		kind := []string{"--entity-type", e.kind}
+		entity := append(kind, "--entity-name", e.name)
+		wants(t, k.tool(t, kafkaConfigs, k.front, append([]string{"--alter", "--add-config", e.set}, entity...)...), "Completed updating")
+		k.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), true, e.set)
+		k.everywhere(t, kafkaConfigs, append([]string{"--describe"}, kind...), true, e.name)
+		words := append([]string{kafkaConfigs, "--bootstrap-server", k.addr(k.front), "--alter", "--add-config", e.wrong}, entity...)
+		if said, code, err := k.tools.run("", words...); err != nil || code == 0 || !strings.Contains(said, e.why) {
+			t.Fatalf("%s\nexit %d, %v:\n%s", strings.Join(words, " "), code, err, said)
+		}
+		if e.kind == "client-metrics" {
+			k.everywhere(t, kafkaClientMetrics, []string{"--list"}, true, e.name)
+			k.everywhere(t, kafkaClientMetrics, []string{"--describe"}, true, e.set)
+		}
+		wants(t, k.tool(t, kafkaConfigs, k.front, append([]string{"--alter", "--delete-config", key}, entity...)...), "Completed updating")
+		k.everywhere(t, kafkaConfigs, append([]string{"--describe"}, entity...), false, e.set)
+	}
+}
+
 // configsAtControllers has kafka-configs ask controllers.
 func (k *kraft) configsAtControllers(t *testing.T) {
 	entity := []string{"--entity-type", "brokers", "--entity-default"}

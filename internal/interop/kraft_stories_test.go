@@ -12,6 +12,7 @@ var ofRealKRaftBrokers = []story[*kraft]{
 	{"transactions", (*kraft).storyTransactions},
 	{"quorum-tools", (*kraft).storyQuorumTools},
 	{"configs", (*kraft).storyConfigs},
+	{"client-metrics-and-groups", (*kraft).storyClientMetricsAndGroups},
 	{"acls", (*kraft).storyACLs},
 	{"security", (*kraft).storySecurity},
 	{"expansion", (*kraft).storyExpansion},
@@ -32,6 +33,7 @@ var ofRealKRaftBrokers = []story[*kraft]{
 var ofMixedQuorums = []story[*kraft]{
 	{"our-topics", (*kraft).storyOurTopics},
 	{"configs", (*kraft).storyConfigs},
+	{"client-metrics-and-groups", (*kraft).storyClientMetricsAndGroups},
 	{"acls", (*kraft).storyACLs},
 	{"our-reassignment", (*kraft).storyOurReassignment},
 	{"our-election", (*kraft).storyOurElection},

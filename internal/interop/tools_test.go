@@ -21,6 +21,7 @@ import (
 const (
 	kafkaTopics            = "org.apache.kafka.tools.TopicCommand"
 	kafkaConfigs           = "kafka.admin.ConfigCommand"
+	kafkaClientMetrics     = "org.apache.kafka.tools.ClientMetricsCommand"
 	kafkaACLs              = "kafka.admin.AclCommand"
 	kafkaReassign          = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 	kafkaLeaderElection    = "org.apache.kafka.tools.LeaderElectionCommand"

@@ -23,6 +23,8 @@ var kraftEdits = []plant.Edit{
 		"kafka/guard/guard.go", "\t\tif r.ByToken && aboutTokens(r.Key) {\n",
 		"\t\tif unplugged(\"request \" + kmsg.NameForKey(r.Key)) {\n\t\t\treturn nil, context.Canceled\n\t\t}\n",
 	),
+	off("broker/16_list_groups.go", "func (b *Broker) handleListGroups(_ context.Context, r *wire.Request) (kmsg.Response, error) {\n", "request ListGroups", "return nil, context.Canceled"),
+	off("broker/74_list_config_resources.go", "func (p *kraftPlane) handleListConfigResources(_ context.Context, r *wire.Request) (kmsg.Response, error) {\n", "request ListConfigResources", "return nil, context.Canceled"),
 	off("broker/58_envelope.go", "func (p *kraftPlane) handleForwarded(ctx context.Context, r *wire.Request) (kmsg.Response, error) {\n", "request Envelope", "return nil, errors.New(\"unplugged\")"),
 	off("kafka/wire/sasl.go", "func (a *authentication) handshake(req *kmsg.SASLHandshakeRequest) (kmsg.Response, error) {\n", "request SaslHandshake", "return nil, errRefused"),
 	off("kafka/wire/sasl.go", "func (a *authentication) authenticate(req *kmsg.SASLAuthenticateRequest) (resp *kmsg.SASLAuthenticateResponse, who *identity, err error) {\n", "request SaslAuthenticate", "return nil, nil, errRefused"),

@@ -41,6 +41,7 @@ var clusterOperations = map[int16]access.Operation{
 	67: access.ClusterAction, // AllocateProducerIds
 	70: access.ClusterAction, // ControllerRegistration
 	73: access.ClusterAction, // AssignReplicasToDirs
+	74: access.DescribeConfigs,
 	80: access.Alter,         // AddRaftVoter
 	81: access.Alter,         // RemoveRaftVoter
 	82: access.ClusterAction, // UpdateRaftVoter
