@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 )
@@ -65,10 +66,8 @@ func (p *zkPlane) configurable(res metadata.ConfigResource) error {
 // writeConfigs checks the whole configuration of a resource and writes it.
 func (p *zkPlane) writeConfigs(ctx context.Context, res metadata.ConfigResource, values map[string]string, validateOnly bool) error {
 	if res.Type == metadata.TopicConfig {
-		for name, value := range values {
-			if err := metadata.ValidateTopicConfig(name, value); err != nil {
-				return fmt.Errorf("%w: %w", err, kafka.InvalidConfig)
-			}
+		if err := admin.TopicConfigs3.Validate(values); err != nil {
+			return err
 		}
 	}
 	if validateOnly {

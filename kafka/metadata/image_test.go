@@ -228,42 +228,6 @@ func TestPartitionValidate(t *testing.T) {
 	}
 }
 
-func TestValidateTopicConfig(t *testing.T) {
-	for _, ok := range [][2]string{
-		{"retention.ms", "-1"},
-		{"cleanup.policy", "compact,delete"},
-		{"cleanup.policy", ""},
-		{"compression.type", "zstd"},
-		{"min.cleanable.dirty.ratio", "0.5"},
-		{"preallocate", "TRUE"},
-		{"retention.bytes", "-1"},
-		{"leader.replication.throttled.replicas", "*"},
-	} {
-		if err := ValidateTopicConfig(ok[0], ok[1]); err != nil {
-			t.Errorf("%v: %v", ok, err)
-		}
-	}
-	for _, bad := range [][2]string{
-		{"no.such", "1"},
-		{"", ""},
-		{"retention.ms", "1s"},
-		{"retention.ms", "-2"},
-		{"segment.bytes", "3000000000"},
-		{"preallocate", "yes"},
-		{"cleanup.policy", "shrink"},
-		{"compression.type", "rar"},
-		{"min.cleanable.dirty.ratio", "2"},
-		{"min.insync.replicas", "0"},
-	} {
-		if err := ValidateTopicConfig(bad[0], bad[1]); err == nil {
-			t.Errorf("%v gives no error", bad)
-		}
-	}
-	if !IsListTopicConfig("cleanup.policy") || IsListTopicConfig("retention.ms") {
-		t.Error("IsListTopicConfig")
-	}
-}
-
 // TestCollidingTopic: names that differ in "." and "_" alone are one.
 func TestCollidingTopic(t *testing.T) {
 	d := NewDelta(Empty())

@@ -67,7 +67,7 @@ func (m *Machine) alterResource(res metadata.ConfigResource, configs []kmsg.Incr
 			return nil, admin.Faultf(kafka.InvalidRequest, "Error due to duplicate config keys: %s", c.Name)
 		}
 		seen[c.Name] = true
-		value, err := admin.AlteredConfig(c, current[c.Name], res.Type != metadata.TopicConfig || metadata.IsListTopicConfig(c.Name))
+		value, err := admin.AlteredConfig(c, current[c.Name], isList(res.Type, c.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,13 @@ func (m *Machine) alterResource(res metadata.ConfigResource, configs []kmsg.Incr
 			records = append(records, record)
 		}
 	}
-	return records, nil
+	return records, m.judgeWhole(res, records)
+}
+
+// isList reports whether items can be added to and taken from a configuration, which
+// Kafka's controller knows of those of topics and brokers alone.
+func isList(t metadata.ConfigType, name string) bool {
+	return t == metadata.TopicConfig && admin.TopicConfigs.IsList(name) || t == metadata.BrokerConfig && admin.IsListBrokerConfig(name)
 }
 
 // replaceConfigs decides AlterConfigs (33), which replaces all that a resource
@@ -136,5 +142,5 @@ func (m *Machine) replaceResource(res metadata.ConfigResource, configs []kmsg.Al
 			records = append(records, record)
 		}
 	}
-	return records, nil
+	return records, m.judgeWhole(res, records)
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -15,20 +16,23 @@ const topicConfigSource = 1
 
 // newTopicConfigs gives the config records of a new topic.
 func (m *Machine) newTopicConfigs(t *kmsg.CreateTopicsRequestTopic) ([]*metadata.ConfigRecord, *fault) {
+	if len(t.Configs) == 0 {
+		return nil, nil
+	}
 	var records []*metadata.ConfigRecord
-	seen := map[string]bool{}
+	values := map[string]string{}
 	for _, c := range t.Configs {
-		switch {
-		case seen[c.Name]:
-			return nil, faultf(kafka.InvalidRequest, "The config %s is given more than once.", c.Name)
-		case c.Value == nil:
+		if c.Value == nil {
 			return nil, faultf(kafka.InvalidConfig, "Null value not supported for topic configs: %s", c.Name)
 		}
-		seen[c.Name] = true
-		if err := metadata.ValidateTopicConfig(c.Name, *c.Value); err != nil {
-			return nil, &fault{kafka.InvalidConfig, err.Error()}
+		if _, seen := values[c.Name]; seen {
+			return nil, faultf(kafka.InvalidRequest, "The config %s is given more than once.", c.Name)
 		}
+		values[c.Name] = *c.Value
 		records = append(records, &metadata.ConfigRecord{ResourceType: metadata.TopicConfig, ResourceName: t.Topic, Name: c.Name, Value: c.Value})
+	}
+	if err := admin.TopicConfigs.Validate(values); err != nil {
+		return nil, &fault{admin.CodeOf(err), err.Error()}
 	}
 	return records, nil
 }
@@ -37,6 +41,10 @@ func (m *Machine) newTopicConfigs(t *kmsg.CreateTopicsRequestTopic) ([]*metadata
 const maxConfigBytes = 32767
 
 const cordonedConfig = "cordoned.log.dirs"
+
+// brokerLogger is the type of resource whose configurations are levels of loggers
+// (KIP-412), which are no metadata.
+const brokerLogger = metadata.ConfigType(kmsg.ConfigResourceTypeBrokerLogger)
 
 // configRecord gives the record that gives one configuration a value, nil to
 // remove it; the record is nil where that is so already.
@@ -69,37 +77,31 @@ func (m *Machine) judgeConfig(res metadata.ConfigResource, name, value string) e
 	if res.Type == metadata.BrokerConfig && name == cordonedConfig && !m.version().HasCordonedDirectories() {
 		return admin.Faultf(kafka.InvalidConfig, "The %s configuration value cannot be set because it requires metadata.version >= %s", cordonedConfig, metadata.V4_3_IV0)
 	}
-	switch res.Type {
-	case metadata.TopicConfig:
-		if err := metadata.ValidateTopicConfig(name, value); err != nil {
-			return admin.Faultf(kafka.InvalidConfig, "%v", err)
-		}
-	case metadata.ClientMetricsConfig:
-		return judgeClientMetrics(name, value)
-	}
 	return nil
 }
 
-// The shortest and longest push interval of a client metrics subscription, in
-// milliseconds (KIP-714).
-const (
-	minPushInterval = 100
-	maxPushInterval = 3_600_000
-)
+// configDefs are what is defined of the configurations of types of resources. The
+// controller knows nothing of those of brokers: their own broker does.
+var configDefs = map[metadata.ConfigType]*admin.ConfigDef{
+	metadata.TopicConfig: admin.TopicConfigs, metadata.ClientMetricsConfig: admin.ClientMetricsConfigs, metadata.GroupConfig: admin.GroupConfigs,
+}
 
-// judgeClientMetrics checks a setting of a client metrics subscription (KIP-714).
-// Patterns of match are the brokers' to read.
-func judgeClientMetrics(name, value string) error {
-	switch name {
-	case "metrics", "match":
-	case "interval.ms":
-		if ms, err := strconv.Atoi(value); err != nil || ms < minPushInterval || ms > maxPushInterval {
-			return admin.Faultf(kafka.InvalidRequest, "Invalid value %.32q for interval.ms, expected %d to %d", value, minPushInterval, maxPushInterval)
-		}
-	default:
-		return admin.Faultf(kafka.InvalidRequest, "Unknown client metrics configuration: %.249s", name)
+// judgeWhole checks all that a resource would have with records.
+func (m *Machine) judgeWhole(res metadata.ConfigResource, records []metadata.Record) error {
+	def := configDefs[res.Type]
+	if def == nil {
+		return nil
 	}
-	return nil
+	values := map[string]string{}
+	maps.Copy(values, m.image().Config(res))
+	for _, r := range records {
+		if c := r.(*metadata.ConfigRecord); c.Value == nil {
+			delete(values, c.Name)
+		} else {
+			values[c.Name] = *c.Value
+		}
+	}
+	return def.Validate(values)
 }
 
 // clearingELR adds to records of configurations those that follow from them: a
@@ -149,6 +151,8 @@ func (m *Machine) judgeResource(res metadata.ConfigResource) error {
 		if res.Name == "" {
 			return admin.Faultf(kafka.InvalidRequest, "Default group resources are not allowed.")
 		}
+	case brokerLogger:
+		return admin.Faultf(kafka.InvalidRequest, "Levels of loggers cannot be changed: a node's log level is set at its start.")
 	default:
 		return admin.Faultf(kafka.InvalidRequest, "Unexpected resource type %d.", res.Type)
 	}
