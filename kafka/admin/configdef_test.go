@@ -107,3 +107,28 @@ func TestConfigDefsAreKafkas(t *testing.T) {
 		}
 	}
 }
+
+// TestEffectiveTopicConfigs: the strongest of topic, node, brokers and default, in
+// the units of the topic.
+func TestEffectiveTopicConfigs(t *testing.T) {
+	got := map[string]string{}
+	for _, c := range EffectiveTopicConfigs(
+		map[string]string{"cleanup.policy": "compact"},
+		map[string]string{"log.cleanup.policy": "delete", "message.max.bytes": "7"},
+		map[string]string{"message.max.bytes": "8", "log.retention.hours": "2", "log.roll.ms": "5", "log.roll.hours": "1"},
+	) {
+		if got[c.Name] = *c.Value + " " + string(rune('0'+c.Source)); c.ReadOnly || c.IsSensitive {
+			t.Errorf("%+v", c)
+		}
+	}
+	for name, want := range map[string]string{
+		"cleanup.policy": "compact 1", "max.message.bytes": "7 2", "retention.ms": "7200000 3", "segment.ms": "5 3", "segment.bytes": "1073741824 5",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %s, want %s", name, got[name], want)
+		}
+	}
+	if _, shown := got["internal.segment.bytes"]; shown || len(got) != 37 {
+		t.Errorf("%d configurations, Kafka 4.4 shows 37", len(got))
+	}
+}

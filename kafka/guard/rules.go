@@ -67,8 +67,16 @@ func rest(req kmsg.Request, left int, next call) (kmsg.Response, error) {
 	return next()
 }
 
-// createTopics needs CREATE on the cluster or on each topic.
-func createTopics(c client, req *kmsg.CreateTopicsRequest, next call) (kmsg.Response, error) {
+// createTopics needs CREATE on the cluster or on each topic, and DESCRIBE_CONFIGS
+// on each topic to be told of its configuration (KIP-525).
+func createTopics(c client, req *kmsg.CreateTopicsRequest, handled call) (kmsg.Response, error) {
+	next := func() (kmsg.Response, error) {
+		kresp, err := handled()
+		if resp, ok := kresp.(*kmsg.CreateTopicsResponse); ok && err == nil {
+			c.hideConfigs(resp)
+		}
+		return kresp, err
+	}
 	if c.mayCluster(access.Create) {
 		return next()
 	}
@@ -79,6 +87,18 @@ func createTopics(c client, req *kmsg.CreateTopicsRequest, next call) (kmsg.Resp
 		item.Topic, item.ErrorCode, item.ErrorMessage = t.Topic, refusedTopic, kmsg.StringPtr("Authorization failed.")
 		resp.Topics = append(resp.Topics, item)
 	})
+}
+
+// hideConfigs takes the configuration of topics out of an answer whose client may
+// not DESCRIBE_CONFIGS of them.
+func (c client) hideConfigs(resp *kmsg.CreateTopicsResponse) {
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		if t.ErrorCode == 0 && !c.mayTopic(access.DescribeConfigs, t.Topic, [16]byte{}) {
+			t.ConfigErrorCode, t.NumPartitions, t.ReplicationFactor = refusedTopic, -1, -1
+			t.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
+		}
+	}
 }
 
 // deleteTopics needs DELETE on each topic.

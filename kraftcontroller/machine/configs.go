@@ -11,9 +11,6 @@ import (
 	"kbench/kafka/metadata"
 )
 
-// topicConfigSource is DYNAMIC_TOPIC_CONFIG of a config's source.
-const topicConfigSource = 1
-
 // newTopicConfigs gives the config records of a new topic.
 func (m *Machine) newTopicConfigs(t *kmsg.CreateTopicsRequestTopic) ([]*metadata.ConfigRecord, *fault) {
 	if len(t.Configs) == 0 {
@@ -35,6 +32,30 @@ func (m *Machine) newTopicConfigs(t *kmsg.CreateTopicsRequestTopic) ([]*metadata
 		return nil, &fault{admin.CodeOf(err), err.Error()}
 	}
 	return records, nil
+}
+
+// effectiveConfigs gives a function that tells what holds for a new topic, where
+// the version of the response has room for it (KIP-525).
+func (m *Machine) effectiveConfigs(version int16) func(*kmsg.CreateTopicsRequestTopic) []kmsg.CreateTopicsResponseTopicConfig {
+	node := m.image().Config(metadata.ConfigResource{Type: metadata.BrokerConfig, Name: strconv.Itoa(int(m.cfg.NodeID))})
+	brokers := m.image().Config(metadata.ConfigResource{Type: metadata.BrokerConfig})
+	var ofMost []kmsg.CreateTopicsResponseTopicConfig // topics that set nothing
+	return func(t *kmsg.CreateTopicsRequestTopic) []kmsg.CreateTopicsResponseTopicConfig {
+		if version < 5 {
+			return nil
+		}
+		if len(t.Configs) > 0 {
+			own := map[string]string{}
+			for _, c := range t.Configs {
+				own[c.Name] = *c.Value // newTopicConfigs has seen to it
+			}
+			return admin.EffectiveTopicConfigs(own, node, brokers)
+		}
+		if ofMost == nil {
+			ofMost = admin.EffectiveTopicConfigs(nil, node, brokers)
+		}
+		return ofMost
+	}
 }
 
 // maxConfigBytes bounds a value, as a string of the protocol.

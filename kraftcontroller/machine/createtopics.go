@@ -30,7 +30,7 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 	for _, t := range req.Topics {
 		names[t.Topic]++
 	}
-	quota := m.mutationQuota(r, strictCreateTopics)
+	quota, effective := m.mutationQuota(r, strictCreateTopics), m.effectiveConfigs(req.Version)
 	requested := map[string]string{} // names of this request that are created, by collision key
 	var records []metadata.Record
 	for i := range req.Topics {
@@ -56,6 +56,8 @@ func (m *Machine) createTopics(r Request, req *kmsg.CreateTopicsRequest) error {
 		}
 		if f != nil {
 			created, answer = nil, createTopicError(t.Topic, f.code, f.message)
+		} else {
+			answer.Configs = effective(t)
 		}
 		records = append(records, created...)
 		resp.Topics = append(resp.Topics, answer)
@@ -107,7 +109,6 @@ func (m *Machine) createTopic(t *kmsg.CreateTopicsRequestTopic, room int) ([]met
 	records := append(make([]metadata.Record, 0, 1+len(configs)+len(replicas)), &metadata.TopicRecord{Name: t.Topic, TopicID: id})
 	for _, c := range configs {
 		records = append(records, c)
-		answer.Configs = append(answer.Configs, kmsg.CreateTopicsResponseTopicConfig{Name: c.Name, Value: c.Value, Source: topicConfigSource})
 	}
 	for n, ids := range replicas {
 		record, ok := m.newPartition(id, int32(n), ids)
