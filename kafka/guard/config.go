@@ -3,14 +3,18 @@ package guard
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/kafka"
 	"kbench/kafka/access"
 )
 
-// mayConfig judges a configuration resource: topics by their name, everything
-// else by the cluster. code is what refuses it.
+// mayConfig judges a configuration resource: topics and groups by their name,
+// everything else by the cluster. code is what refuses it.
 func (c client) mayConfig(op access.Operation, kind kmsg.ConfigResourceType, name string) (code int16, ok bool) {
-	if kind == kmsg.ConfigResourceTypeTopic {
+	switch kind {
+	case kmsg.ConfigResourceTypeTopic:
 		return refusedTopic, c.may(op, access.Topic, name)
+	case kmsg.ConfigResourceTypeGroupConfig:
+		return int16(kafka.GroupAuthorizationFailed), c.may(op, access.Group, name)
 	}
 	return refusedCluster, c.mayCluster(op)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"kbench/kafka"
 	"kbench/kafka/access"
 )
 
@@ -34,5 +35,20 @@ func TestCreatedConfigsAreHidden(t *testing.T) {
 	}
 	if got[1].ConfigErrorCode != refusedTopic || got[1].ErrorCode != 0 || got[1].NumPartitions != -1 || got[1].ReplicationFactor != -1 || got[1].Configs == nil || len(got[1].Configs) != 0 {
 		t.Errorf("without: %+v", got[1])
+	}
+}
+
+// TestGroupConfigs are judged by the group.
+func TestGroupConfigs(t *testing.T) {
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	for _, name := range []string{"mine", "theirs"} {
+		r := kmsg.NewDescribeConfigsRequestResource()
+		r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeGroupConfig, name
+		req.Resources = append(req.Resources, r)
+	}
+	g := newRig(allow(access.Group, "mine", access.DescribeConfigs))
+	resp := g.ask(t, req).(*kmsg.DescribeConfigsResponse).Resources
+	if len(resp) != 1 || resp[0].ResourceName != "theirs" || kafka.ErrorCode(resp[0].ErrorCode) != kafka.GroupAuthorizationFailed {
+		t.Errorf("%+v", resp)
 	}
 }
