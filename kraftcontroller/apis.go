@@ -51,7 +51,7 @@ func (c *Controller) APIs() []wire.API {
 		wire.API{Key: 29, MinVersion: 0, MaxVersion: 3, Handle: c.serveDescribeACLs},
 		wire.API{Key: 32, MaxVersion: 4, Handle: c.serveDescribeConfigs},
 		wire.API{Key: 58, MaxVersion: 0, Handle: c.serveEnvelope},
-		wire.API{Key: 60, MaxVersion: 1, Handle: c.serveDescribeCluster},
+		wire.API{Key: 60, MaxVersion: 2, Handle: c.serveDescribeCluster},
 	))
 }
 

@@ -345,8 +345,8 @@ func TestDescribeAndFeatures(t *testing.T) {
 	}
 
 	dc := kmsg.NewPtrDescribeClusterRequest()
-	dc.Version, dc.EndpointType = 1, controllerEndpoints
-	if r := cl.request(dc).(*kmsg.DescribeClusterResponse); r.ErrorCode != 0 || r.ControllerID != 3001 || len(r.Brokers) != 1 || r.ClusterID != clusterID {
+	dc.Version, dc.EndpointType, dc.IncludeFencedBrokers, dc.IncludeClusterAuthorizedOperations = 2, controllerEndpoints, true, true
+	if r := cl.request(dc).(*kmsg.DescribeClusterResponse); r.ErrorCode != 0 || r.ControllerID != 3001 || len(r.Brokers) != 1 || r.ClusterID != clusterID || r.ClusterAuthorizedOperations <= 0 {
 		t.Errorf("DescribeCluster: %+v", r)
 	}
 	dc.EndpointType = brokerEndpoints

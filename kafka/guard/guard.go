@@ -45,18 +45,24 @@ func (g Guard) Handler(handle wire.Handler) wire.Handler {
 			return refusal.Of(r.Body, kafka.DelegationTokenRequestNotAllowed, ""), nil
 		}
 		check := g.ruleOf(r)
-		auth := g.Authorizer()
-		if check == nil || auth == nil {
-			return handle(ctx, r)
+		c := client{g, g.Authorizer(), r.Principal, hostOf(r.Remote)}
+		next := func() (kmsg.Response, error) { return handle(ctx, r) }
+		if check != nil && c.auth != nil {
+			handled := next
+			next = func() (kmsg.Response, error) { return check(c, r, handled) }
 		}
-		return check(client{g, auth, r.Principal, hostOf(r.Remote)}, r, func() (kmsg.Response, error) { return handle(ctx, r) })
+		resp, err := next()
+		if err == nil {
+			c.tellOperations(r.Body, resp)
+		}
+		return resp, err
 	}
 }
 
 // client is who asks, and whom to ask about them.
 type client struct {
 	Guard
-	auth            *access.Authorizer
+	auth            *access.Authorizer // nil allows everything
 	principal, host string
 }
 
