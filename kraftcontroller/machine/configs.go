@@ -68,10 +68,12 @@ const cordonedConfig = "cordoned.log.dirs"
 const brokerLogger = metadata.ConfigType(kmsg.ConfigResourceTypeBrokerLogger)
 
 // configRecord gives the record that gives one configuration a value, nil to
-// remove it; the record is nil where that is so already.
+// remove it; the record is nil where that is so already. Those of brokers are
+// written again: a broker takes them for a sign to read anew what they point to,
+// as a key store (KAFKA-14136).
 func (m *Machine) configRecord(res metadata.ConfigResource, name string, value *string) (metadata.Record, error) {
 	old, set := m.image().Config(res)[name]
-	if value == nil && !set || value != nil && set && *value == old {
+	if same := value == nil && !set || value != nil && set && *value == old; same && res.Type != metadata.BrokerConfig {
 		return nil, nil
 	}
 	if value != nil {
