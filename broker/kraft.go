@@ -234,19 +234,21 @@ func (p *kraftPlane) leaderChanged(l raftclient.LeaderAndEpoch) {
 }
 
 func (p *kraftPlane) apis() []wire.API {
-	apis := []wire.API{{Key: int16(kmsg.ListConfigResources), MaxVersion: 1, Handle: p.handleListConfigResources}}
+	apis := []wire.API{
+		{Key: int16(kmsg.AlterConfigs), MaxVersion: 2, Handle: p.handleAlterConfigs},
+		{Key: int16(kmsg.IncrementalAlterConfigs), MaxVersion: 1, Handle: p.handleIncrementalAlterConfigs},
+		{Key: int16(kmsg.ListConfigResources), MaxVersion: 1, Handle: p.handleListConfigResources},
+	}
 	for _, a := range []struct{ key, lowest, highest int16 }{
 		{19, 2, 7},
 		{20, 1, 6},
 		{30, 0, 3},
 		{31, 0, 3},
-		{33, 0, 2},
 		{37, 0, 3},
 		{38, 1, 3},
 		{39, 1, 2},
 		{40, 1, 2},
 		{43, 0, 2},
-		{44, 0, 1},
 		{45, 0, 1},
 		{46, 0, 0},
 		{49, 0, 1},

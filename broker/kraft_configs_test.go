@@ -99,3 +99,61 @@ func TestKRaftDescribeClientMetrics(t *testing.T) {
 		t.Errorf("ListGroups: %+v", resp)
 	}
 }
+
+// TestKRaftBrokerConfigsAreChecked: by the broker, of itself and of all brokers;
+// what is refused does not reach the controller, the rest does.
+func TestKRaftBrokerConfigsAreChecked(t *testing.T) {
+	r := newKRaftRig(t)
+	p := r.start(1, nil)
+	for _, c := range []struct{ broker, name, value, want string }{
+		{"1", "log.cleaner.threads", "0", ""},
+		{"1", "log.cleaner.threads", "many", "Invalid value many for configuration log.cleaner.threads: Not a number of type INT"},
+		{"", "num.io.threads", "0", "Invalid value 0 for configuration num.io.threads: Value must be at least 1"},
+		{"1", "broker.id", "2", "Cannot update these configs dynamically: [broker.id]"},
+		{"", "listeners", "PLAINTEXT://:1", "Cannot update these configs at default cluster level, broker id must be specified: [listeners]"},
+		{"1", "ssl.key.password", "x", "These security configs can be dynamically updated only per-listener using the listener prefix: [ssl.key.password]"},
+		{"1", "somebody.elses", "x", ""},
+		{"2", "log.cleaner.threads", "1", "Unexpected broker id, expected 1, but received 2"},
+		{"two", "log.cleaner.threads", "1", "Node id must be an integer, but it is: two"},
+	} {
+		value := c.value
+		bad := kmsg.NewIncrementalAlterConfigsRequestResource()
+		bad.ResourceType, bad.ResourceName = kmsg.ConfigResourceTypeBroker, c.broker
+		bad.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: c.name, Value: &value}}
+		topic := kmsg.NewIncrementalAlterConfigsRequestResource()
+		topic.ResourceType, topic.ResourceName = kmsg.ConfigResourceTypeTopic, "orders"
+		changes := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		changes.Version, changes.Resources = 1, []kmsg.IncrementalAlterConfigsRequestResource{bad, topic}
+		whole := kmsg.NewPtrAlterConfigsRequest()
+		whole.Version = 2
+		replaced := kmsg.NewAlterConfigsRequestResource()
+		replaced.ResourceType, replaced.ResourceName = bad.ResourceType, bad.ResourceName
+		replaced.Configs = []kmsg.AlterConfigsRequestResourceConfig{{Name: c.name, Value: &value}}
+		whole.Resources = []kmsg.AlterConfigsRequestResource{replaced}
+
+		r.takeForwarded()
+		answers := ask[*kmsg.IncrementalAlterConfigsResponse](t, p.addr(), changes).Resources
+		ask[*kmsg.AlterConfigsResponse](t, p.addr(), whole)
+		reached := map[int16]int{}
+		for _, f := range r.takeForwarded() {
+			switch body := f.Body.(type) {
+			case *kmsg.IncrementalAlterConfigsRequest:
+				reached[44] = len(body.Resources)
+			case *kmsg.AlterConfigsRequest:
+				reached[33] = len(body.Resources)
+			}
+		}
+		if c.want == "" {
+			if reached[44] != 2 || reached[33] != 1 {
+				t.Errorf("%s=%s of %q: the controller saw %v", c.name, c.value, c.broker, reached)
+			}
+			continue
+		}
+		refused := slices.ContainsFunc(answers, func(x kmsg.IncrementalAlterConfigsResponseResource) bool {
+			return kafka.ErrorCode(x.ErrorCode) == kafka.InvalidRequest && x.ErrorMessage != nil && *x.ErrorMessage == c.want
+		})
+		if !refused || reached[44] != 1 || reached[33] != 0 {
+			t.Errorf("%s=%s of %q: %+v; the controller saw %v", c.name, c.value, c.broker, answers, reached)
+		}
+	}
+}

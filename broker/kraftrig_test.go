@@ -326,7 +326,17 @@ func alterRecord(img *metadata.Image, topic *metadata.Topic, p *kmsg.AlterPartit
 	return rec
 }
 
-// envelope answers a forwarded CreateTopics, and keeps what was forwarded.
+// takeForwarded gives what was forwarded since the last call.
+func (r *kraftRig) takeForwarded() []*wire.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.forwarded
+	r.forwarded = nil
+	return taken
+}
+
+// envelope answers a forwarded CreateTopics, and changes of configurations with
+// nothing, and keeps what was forwarded.
 func (r *kraftRig) envelope(_ context.Context, q *wire.Request) (kmsg.Response, error) {
 	inner, err := wire.UnwrapRequest(q, q.Body.(*kmsg.EnvelopeRequest))
 	if err != nil {
@@ -335,8 +345,13 @@ func (r *kraftRig) envelope(_ context.Context, q *wire.Request) (kmsg.Response, 
 	r.mu.Lock()
 	r.forwarded = append(r.forwarded, inner)
 	r.mu.Unlock()
-	req, ok := inner.Body.(*kmsg.CreateTopicsRequest)
-	if !ok {
+	var req *kmsg.CreateTopicsRequest
+	switch body := inner.Body.(type) {
+	case *kmsg.CreateTopicsRequest:
+		req = body
+	case *kmsg.AlterConfigsRequest, *kmsg.IncrementalAlterConfigsRequest:
+		return wire.WrapResponse(inner, body.ResponseKind()), nil
+	default:
 		return nil, errors.New("only CreateTopics is answered here")
 	}
 	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)

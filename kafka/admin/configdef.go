@@ -12,6 +12,7 @@ import (
 
 // The types of a configuration's value, by Kafka's names.
 const (
+	typeShort   = "SHORT"
 	typeInt     = "INT"
 	typeLong    = "LONG"
 	typeDouble  = "DOUBLE"
@@ -89,6 +90,8 @@ func (k configKey) wrong(name, value string) string {
 func (k configKey) misread(value string) string {
 	var err error
 	switch k.typ {
+	case typeShort:
+		_, err = strconv.ParseInt(value, 10, 16)
 	case typeInt:
 		_, err = strconv.ParseInt(value, 10, 32)
 	case typeLong:
