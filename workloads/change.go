@@ -40,7 +40,11 @@ type change struct {
 	// behind are the brokers that answered with the old view after another had
 	// served the new one.
 	behind map[kafka.BrokerID]bool
+	// absent are the brokers that are not to serve it: a fault took them away
+	// before they did.
+	absent map[kafka.BrokerID]bool
 	quiet  bool // it warms up and is not counted
+	taken  bool // every live broker serves it, and it was counted
 }
 
 func (c *change) firstNs() int64 { return c.seen[0] }

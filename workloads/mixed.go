@@ -10,7 +10,7 @@ import (
 var mixed = Workload{
 	Kind:     "mixed",
 	Doc:      "changes of several kinds at stated shares, with ramps and with the faults of the spec's timeline",
-	Clock:    "from the intended time of a change until the last live broker serves it, each kind for itself; all: of every kind; divergence: from the first broker to the last; disagreement: how many brokers answered with the old view meanwhile. Which kind comes when is drawn from the seed",
+	Clock:    "from the intended time of a change until the last live broker serves it, each kind for itself; all: of every kind; divergence: from the first broker to the last; disagreement: how many brokers answered with the old view meanwhile. Which kind comes when is drawn from the seed. " + liveDoc,
 	Timeline: true,
 	Params:   slices.Concat([]Param{weightsParam}, loadParams, []Param{probeRateParam, probePartitionsParam, timeoutParam}),
 	run: func(ctx context.Context, r *run) error {

@@ -12,10 +12,13 @@ import (
 // first, the median and the last.
 const maxBrokersApart = 32
 
+// liveDoc says which brokers are live beside faults.
+const liveDoc = "Beside faults a broker that one took away is not live until it is back and has served a change"
+
 var propagation = Workload{
 	Kind:     "propagation",
 	Doc:      "make small changes at a rate and watch every broker serve them",
-	Clock:    "from the intended time of a change until the first, the median and the last live broker serves it; acked: until it is acknowledged; divergence: from the first broker to the last; disagreement: how many answered with the old view meanwhile. create: a broker names a leader of the new topic; leader: it names the elected leader; config: as a leader it obeys the new min.insync.replicas and max.message.bytes",
+	Clock:    "from the intended time of a change until the first, the median and the last live broker serves it; acked: until it is acknowledged; divergence: from the first broker to the last; disagreement: how many answered with the old view meanwhile. create: a broker names a leader of the new topic; leader: it names the elected leader; config: as a leader it obeys the new min.insync.replicas and max.message.bytes. " + liveDoc,
 	Timeline: true,
 	Params:   append([]Param{changeParam(changeCreate, changeConfig, changeLeader)}, append(slices.Clone(loadParams), probeRateParam, probePartitionsParam, timeoutParam)...),
 	run:      func(ctx context.Context, r *run) error { return r.trial(func() error { return r.propagate(ctx) }) },
@@ -116,7 +119,9 @@ func (t *trialRun) spreadRecorder(metric string) func(*change) {
 		record[PhaseService](c.lastNs() - c.sentNs)
 		diverged(c.lastNs() - c.firstNs())
 		for id, r := range apart {
-			r(c.seenBy[id] - c.intendedNs)
+			if seen := c.seenBy[id]; seen != 0 {
+				r(seen - c.intendedNs)
+			}
 		}
 	}
 }

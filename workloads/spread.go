@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +22,8 @@ const (
 )
 
 // spread makes changes of one kind when an open loop says so, and follows each
-// until every broker serves it.
+// until every live broker serves it: all that were there before the load, but for
+// those that a fault of the timeline has taken away.
 type spread struct {
 	*trialRun
 	source changer
@@ -41,6 +43,7 @@ type spread struct {
 	mu      sync.Mutex
 	open    map[string]*change // sent and not served everywhere
 	pending map[kafka.BrokerID][]string
+	absent  absent
 	counts  spreadCounts
 	failure error // the newest
 	endNs   int64 // when the last change was served everywhere
@@ -65,6 +68,7 @@ func newSpread(t *trialRun, kind string, nodes []Node, finished func(*change)) *
 		trialRun: t, source: changersOf[kind](t), nodes: nodes, limit: t.p.ProbePartitions, probes: "probe", finished: finished,
 		window: make(chan struct{}, maxChangesInFlight),
 		open:   map[string]*change{}, pending: map[kafka.BrokerID][]string{},
+		absent: absent{gone: map[kafka.BrokerID]bool{}, asked: map[kafka.BrokerID]string{}},
 	}
 }
 
@@ -73,6 +77,9 @@ func newSpread(t *trialRun, kind string, nodes []Node, finished func(*change)) *
 func (s *spread) begin(ctx context.Context) error {
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.watch = startProbes(ctx, s.nodes, s.p.ProbeRate, s.ask)
+	if len(s.Faults) > 0 {
+		s.wg.Go(func() { s.lookForAbsent(s.ctx) })
+	}
 	subject, ok := s.source.next(-1)
 	if !ok {
 		return fmt.Errorf("nothing was prepared")
@@ -132,7 +139,7 @@ func (s *spread) noRoom() bool {
 func (s *spread) opened(o op, subject string, quiet bool) *change {
 	c := &change{
 		op: o, subject: subject, quiet: quiet,
-		seenBy: make(map[kafka.BrokerID]int64, len(s.nodes)), behind: map[kafka.BrokerID]bool{},
+		seenBy: make(map[kafka.BrokerID]int64, len(s.nodes)), behind: map[kafka.BrokerID]bool{}, absent: map[kafka.BrokerID]bool{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +148,7 @@ func (s *spread) opened(o op, subject string, quiet bool) *change {
 	}
 	s.open[subject] = c
 	for _, n := range s.nodes {
-		s.pending[n.ID] = append(s.pending[n.ID], subject)
+		s.awaits(n, c)
 	}
 	return c
 }
@@ -175,6 +182,7 @@ func (s *spread) drop(c *change) {
 	for id, subjects := range s.pending {
 		s.pending[id] = slices.DeleteFunc(subjects, func(n string) bool { return n == c.subject })
 	}
+	maps.DeleteFunc(s.absent.asked, func(_ kafka.BrokerID, n string) bool { return n == c.subject })
 }
 
 // ask gives the question about the oldest changes that a broker does not serve
@@ -200,6 +208,11 @@ func (s *spread) told(id kafka.BrokerID, subject string, served bool, doneNs int
 	switch {
 	case c == nil || c.seenBy[id] != 0:
 		return
+	case c.absent[id]:
+		if served && s.absent.asked[id] == subject {
+			s.servesAgain(id, c)
+		}
+		return
 	case !served:
 		if len(c.seen) > 0 && doneNs > c.seen[0] {
 			c.behind[id] = true
@@ -212,16 +225,20 @@ func (s *spread) told(id kafka.BrokerID, subject string, served bool, doneNs int
 	s.finish(c)
 }
 
-// finish takes a change that is acknowledged and that every broker serves.
+// finish takes a change that is acknowledged and that every live broker serves.
+// It stays open while one that is back is asked about it.
 func (s *spread) finish(c *change) {
-	if c.ackedNs == 0 || len(c.seen) < len(s.nodes) || s.open[c.subject] != c {
+	if c.ackedNs == 0 || len(c.seen) == 0 || len(c.seen)+len(c.absent) < len(s.nodes) || s.open[c.subject] != c {
 		return
 	}
-	delete(s.open, c.subject)
-	s.source.over(c.subject)
-	if c.quiet {
+	if !s.absent.tells(c) {
+		delete(s.open, c.subject)
+		s.source.over(c.subject)
+	}
+	if c.quiet || c.taken {
 		return
 	}
+	c.taken = true
 	slices.Sort(c.seen)
 	s.counts.served++
 	s.counts.behind += int64(len(c.behind))
@@ -234,7 +251,17 @@ func (s *spread) finish(c *change) {
 func (s *spread) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.open) == 0
+	return s.underWayLocked() == 0
+}
+
+// underWayLocked is how many changes are not served everywhere.
+func (s *spread) underWayLocked() (n int) {
+	for _, c := range s.open {
+		if !c.taken {
+			n++
+		}
+	}
+	return n
 }
 
 // end waits for the last changes, each of which has a deadline, and ends the
@@ -267,17 +294,18 @@ func (s *spread) take(name string) {
 	s.count(name+".sent", n.sent)
 	s.count(name+".served", n.served)
 	s.count(name+".failed", n.failed)
-	s.count(name+".lost", int64(len(s.open)))
+	lost := s.underWayLocked()
+	s.count(name+".lost", int64(lost))
 	// Beside faults some changes cannot come through: they are counted.
 	strict := len(s.Faults) == 0
 	if strict && n.failed > 0 {
 		s.invalid("%d of %d %s were not acknowledged: %v", n.failed, n.sent, name, s.failure)
 	}
-	if strict && len(s.open) > 0 {
-		s.invalid("%d of %d %s were not served by every broker within %v", len(s.open), n.sent, name, changeTimeout)
+	if strict && lost > 0 {
+		s.invalid("%d of %d %s were not served by every broker within %v", lost, n.sent, name, changeTimeout)
 	}
 	if n.busy > 0 {
-		s.invalid("%d of %d %s were dropped: %d were on their way, or all that was prepared was in use", n.busy, n.sent+n.busy, name, maxChangesInFlight)
+		s.invalid("%d of %d %s were dropped: %d were on their way, or all that was prepared was in use; lower the rate, or shorten the fault that holds them up", n.busy, n.sent+n.busy, name, maxChangesInFlight)
 	}
 	if n.served == 0 {
 		s.invalid("no sample came")
