@@ -125,6 +125,7 @@ func (t *loss) measure(ctx context.Context) {
 	t.count("partitions.stragglers", int64(stragglers))
 	moved := t.move.lastNs()
 	if err != nil {
+		t.takeExit(ctx) // a broker that runs on says more than what it leads
 		t.invalid("%v", err)
 	} else {
 		t.value(t.metric(), PhaseMoved, float64(moved-t.out.StartNs))

@@ -140,7 +140,7 @@ func TestInvalidTrials(t *testing.T) {
 		err   bool   // the workload cannot go on
 		how   string
 	}{
-		"fault does not bite": {"broker-failure", func(c *fakeCluster) { c.deaf = true }, "not seen", true, ""},
+		"fault does not bite": {"broker-failure", func(c *fakeCluster) { c.deaf = true }, "did not bite: broker", true, ""},
 		"nothing led": {"broker-failure", func(c *fakeCluster) {
 			for _, topic := range c.topics {
 				for i := range topic.partitions {

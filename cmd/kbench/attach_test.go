@@ -146,10 +146,10 @@ targets: [attach]
 trials: 1
 retries: 0
 attach:
-  hooks: {pause-controller: 'true', resume-controller: 'true', kill-controller: 'true', start-controller: 'true'}
+  hooks: {pause-controller: 'true', resume-controller: 'true', kill-controller: 'true', start-controller: 'true', stop-broker: 'true', start-broker: 'true'}
 cluster: {partitions: 4, partitionsPerTopic: 2, replication: 2}
 workloads:
-  - {kind: controller-failover, how: HOW, trialTimeout: 3s}
+  - {kind: WORKLOAD, trialTimeout: 3s}
 `
 
 // TestAttach measures a cluster that kbench did not start, has a broker stopped
@@ -167,8 +167,12 @@ func TestAttach(t *testing.T) {
 		}
 	})
 	t.Run("measured", s.measured)
-	for _, how := range []string{"pause", "kill"} {
-		t.Run("idle hooks/"+how, func(t *testing.T) { s.idleHooks(t, how) })
+	for workload, reason := range map[string]string{
+		"controller-failover, how: pause": "the fault did not bite: controller 100",
+		"controller-failover, how: kill":  "the fault did not bite: controller 100",
+		"controlled-shutdown":             "still accepts connections at 127.0.0.1:",
+	} {
+		t.Run("idle hooks/"+workload, func(t *testing.T) { s.idleHooks(t, workload, reason) })
 	}
 	t.Run("interrupted", func(t *testing.T) { s.ended(t, os.Interrupt) })
 	t.Run("killed", func(t *testing.T) { s.ended(t, os.Kill) })
@@ -235,8 +239,8 @@ func (s strangers) measured(t *testing.T) {
 }
 
 // idleHooks: a fault that a hook did not make is in no figure.
-func (s strangers) idleHooks(t *testing.T, how string) {
-	s.write(t, "idle.yaml", strings.ReplaceAll(idleHooksSpec, "HOW", how))
+func (s strangers) idleHooks(t *testing.T, workload, reason string) {
+	s.write(t, "idle.yaml", strings.ReplaceAll(idleHooksSpec, "WORKLOAD", workload))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := s.command(ctx, "run", "idle.yaml", "--bootstrap", s.bootstrap, "--out", "idle", "--data-dir", "data")
@@ -250,7 +254,7 @@ func (s strangers) idleHooks(t *testing.T, how string) {
 		t.Fatal(err)
 	}
 	said := strings.Join(r.Manifest.Reasons, "\n")
-	if r.Manifest.Verdict != results.Invalid || !strings.Contains(said, "the fault did not bite: controller 100") {
+	if r.Manifest.Verdict != results.Invalid || !strings.Contains(said, reason) {
 		t.Errorf("the run is %s: %s", r.Manifest.Verdict, said)
 	}
 	for _, sample := range r.Samples {

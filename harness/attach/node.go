@@ -122,7 +122,7 @@ func (n *Node) Wait(ctx context.Context) (int64, int, error) {
 	for n.addr != "" && accepts(ctx, n.addr) {
 		select {
 		case <-ctx.Done():
-			return 0, 0, fmt.Errorf("wait until nothing listens at %s of %s: %w", n.addr, n.name, context.Cause(ctx))
+			return 0, 0, fmt.Errorf("%s still accepts connections at %s after the hook has ended: %w", n.name, n.addr, context.Cause(ctx))
 		case <-time.After(pause):
 		}
 	}
