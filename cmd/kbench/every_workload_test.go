@@ -40,7 +40,7 @@ var elsewhere = map[string]string{
 	"quorum-change":       "TestScripts/quorumrun",
 	"reconcile":           "TestPushedRun",
 	"removed-voter":       "TestPushedRun",
-	"max-rate":            "none: what it finds depends on the machine; workloads tests its search",
+	"max-rate":            "TestMaxRate",
 }
 
 // TestEveryWorkload: each kind of workload is valid on real nodes of both
