@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"kbench/kafka"
@@ -73,7 +72,7 @@ func (s *spread) awaits(n Node, c *change) {
 func (s *spread) servesAgain(id kafka.BrokerID, c *change) {
 	delete(s.absent.asked, id)
 	delete(s.absent.gone, id)
-	s.pending[id] = slices.DeleteFunc(s.pending[id], func(subject string) bool { return subject == c.subject })
+	s.askNoMore(id, c.subject)
 	s.finish(c)
 }
 

@@ -170,17 +170,18 @@ func (s *spread) send(c *change) {
 }
 
 func (s *spread) acked(c *change) {
+	now := trace.Now() // before others are waited for
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.ackedNs = trace.Now()
+	c.ackedNs = now
 	s.finish(c)
 }
 
 // drop stops following a change.
 func (s *spread) drop(c *change) {
 	delete(s.open, c.subject)
-	for id, subjects := range s.pending {
-		s.pending[id] = slices.DeleteFunc(subjects, func(n string) bool { return n == c.subject })
+	for id := range s.pending {
+		s.askNoMore(id, c.subject)
 	}
 	maps.DeleteFunc(s.absent.asked, func(_ kafka.BrokerID, n string) bool { return n == c.subject })
 }
@@ -221,8 +222,16 @@ func (s *spread) told(id kafka.BrokerID, subject string, served bool, doneNs int
 	}
 	c.seenBy[id] = doneNs
 	c.seen = append(c.seen, doneNs)
-	s.pending[id] = slices.DeleteFunc(s.pending[id], func(n string) bool { return n == subject })
+	s.askNoMore(id, subject)
 	s.finish(c)
+}
+
+// askNoMore ends the probing of a broker for a change. The oldest are served
+// first, so that a long list is not searched to its end for each.
+func (s *spread) askNoMore(id kafka.BrokerID, subject string) {
+	if i := slices.Index(s.pending[id], subject); i >= 0 {
+		s.pending[id] = slices.Delete(s.pending[id], i, i+1)
+	}
 }
 
 // finish takes a change that is acknowledged and that every live broker serves.
