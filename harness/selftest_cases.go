@@ -37,6 +37,10 @@ type expected struct {
 	over bool
 	// period of the probes that see it.
 	period time.Duration
+	// burst is how much longer a machine that is busy may take to answer all at once
+	// that waited. No generator shows it, and a clock that adds so much is found by
+	// the other cases.
+	burst time.Duration
 }
 
 const (
@@ -44,7 +48,7 @@ const (
 	spreadPeriod  = time.Second / spreadProbes
 	adminPeriod   = time.Second / 100 // of the admin stream
 	failoverProbe = 200
-	stallProbes   = 10 // few: all that were due in the stall ask for a thousand topics each at its end
+	stallProbes   = 5 // few: all that were due in the stall ask for a thousand topics each at its end
 )
 
 var spreadParams = workloads.Params{Rate: 50, Duration: 1500 * time.Millisecond, ProbeRate: spreadProbes, TrialTimeout: 30 * time.Second}
@@ -114,16 +118,20 @@ var targetStall = calibrationCase{
 	params:      workloads.Params{Rate: 1000, Duration: 3 * time.Second, ProbeRate: stallProbes, ProbePartitions: 2000, TrialTimeout: 30 * time.Second},
 	stallTarget: time.Second,
 	expect: []expected{
-		{column: "propagation.acked", quantile: 0.8, want: 400 * time.Millisecond, over: true, period: stallSlack},
-		{column: "propagation.acked", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack},
-		{column: "propagation.acked", quantile: 0.99, want: 970 * time.Millisecond, over: true, period: stallSlack},
-		{column: "propagation.last", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack + time.Second/stallProbes},
+		{column: "propagation.acked", quantile: 0.8, want: 400 * time.Millisecond, over: true, period: stallSlack, burst: stallBurst},
+		{column: "propagation.acked", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack, burst: stallBurst},
+		{column: "propagation.acked", quantile: 0.99, want: 970 * time.Millisecond, over: true, period: stallSlack, burst: stallBurst},
+		{column: "propagation.last", quantile: 0.9, want: 700 * time.Millisecond, over: true, period: stallSlack + time.Second/stallProbes, burst: stallBurst},
 	},
 }
 
 // stallSlack is 5 % of the stall: what all waiting operations take to be answered
 // at its end, and where in the load it begins.
 const stallSlack = time.Second / 20
+
+// stallBurst is what a busy machine may take for the former: thousands of answers
+// are written and read beside its other work.
+const stallBurst = time.Second / 2
 
 // controllerKill: the phases are the white box, the first admin request is the
 // black box, and they agree.
@@ -172,7 +180,7 @@ func (c calibrationCase) disturb(target *calibration.Target) func(workloads.Prog
 
 // read judges one expectation by one try. What is more than was put in is wrong,
 // until another try is nearer, but where a generator of the same trial was as
-// late itself: then the machine was busy.
+// late itself, or many answers came at once: then the machine was busy.
 func (e expected) read(m measured, bases []measured) Reading {
 	r := Reading{Column: e.column, Want: e.want, Tolerance: max(e.want/20, e.period), Number: e.number}
 	var zero, late time.Duration
@@ -184,7 +192,7 @@ func (e expected) read(m measured, bases []measured) Reading {
 		r.Got, ok = m.number(e.column)
 	case e.quantile > 0:
 		r.Got, ok = m.quantile(e.column, e.quantile)
-		late = m.lateness()
+		late = max(m.lateness(), e.burst)
 		if e.over {
 			zero = least(bases, e.column)
 		}
@@ -208,7 +216,7 @@ func (e expected) read(m measured, bases []measured) Reading {
 	case excess <= 0:
 		r.Standing = Right
 	case excess <= late:
-		r.Standing, r.Why = Busy, fmt.Sprintf("this machine is busy: a generator was %v late itself", late.Round(time.Millisecond/10))
+		r.Standing, r.Why = Busy, fmt.Sprintf("more than was put in, and this machine is busy: it was up to %v late by itself", late.Round(time.Millisecond/10))
 	case r.Got > r.Want:
 		r.Standing, r.Why = Wrong, fmt.Sprintf("more than was put in, in the nearest of %d tries", selfTestTries)
 	default:

@@ -94,6 +94,7 @@ func TestStandingOfAReading(t *testing.T) {
 			trial: workloads.Trial{Valid: true, Counts: []workloads.Count{{Name: "probe.maxSlipNs", N: int64(late)}}},
 		}
 	}
+	stalled := func(ms time.Duration) measured { return acknowledged(t, ms*time.Millisecond) }
 	for name, c := range map[string]struct {
 		m    measured
 		e    expected
@@ -110,6 +111,9 @@ func TestStandingOfAReading(t *testing.T) {
 		"a trial that failed":        {measured{trial: workloads.Trial{Reason: "not healthy"}}, expected{column: "other.n", want: 100}, Wrong},
 		"as late as a generator":     {sampled(110, 5), expected{column: "a.n", want: 100, period: 5}, Busy},
 		"later than all generators":  {sampled(110, 4), expected{column: "a.n", want: 100, period: 5}, Wrong},
+		"a burst":                    {stalled(499), targetStall.expect[0], Busy},
+		"more than a burst":          {stalled(1000), targetStall.expect[0], Wrong},
+		"less than the stall":        {stalled(340), targetStall.expect[0], Wrong},
 		"one broker":                 {sampled(1.04, 0), expected{column: "a.n", want: 1, number: true}, Right},
 		"two brokers":                {sampled(1.6, 1e9), expected{column: "a.n", want: 1, number: true}, Wrong},
 		"no broker":                  {sampled(0.4, 1e9), expected{column: "a.n", want: 1, number: true}, Wrong},
@@ -123,6 +127,31 @@ func TestStandingOfAReading(t *testing.T) {
 			}
 		})
 	}
+}
+
+// acknowledged is a valid propagation of one change.
+func acknowledged(t *testing.T, after time.Duration) measured {
+	t.Helper()
+	w, err := results.Create(t.TempDir(), "test", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := newRecorder(w, calibrationCell, 1)
+	rec.begin("propagation")
+	rec.Histogram(workloads.MetricPropagation, workloads.PhaseAcked)(int64(after))
+	trial := workloads.Trial{Workload: "propagation", N: 1, Valid: true}
+	rec.Trial(trial)
+	rec.end()
+	now := time.Now()
+	dir, err := w.Commit(results.Manifest{Name: "test", Started: now, Ended: now, Cells: []results.Cell{{ID: calibrationCell, Target: "calibration", Verdict: results.Valid, Started: now, Ended: now}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := results.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return measured{run: run, kind: "propagation", trial: trial}
 }
 
 // Of several tries the nearest counts, but for one that is wrong in any case.
