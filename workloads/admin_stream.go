@@ -38,6 +38,7 @@ type adminStream struct {
 	current  int // number of the name in use
 	inFlight map[*attempt]struct{}
 	acks     []acks
+	existing int64 // answers that another request had created the topic
 	failures int64
 	latest   error
 	given    int64 // requests given up for room
@@ -138,9 +139,12 @@ func (s *adminStream) attempt(ctx context.Context, a *attempt) {
 	if (err == nil || r.code == kafka.TopicAlreadyExists) && s.current == a.n {
 		s.current++
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		s.acks = append(s.acks, acks{intendedNs: a.intendedNs, doneNs: doneNs})
-	} else if r.code != kafka.TopicAlreadyExists {
+	case r.code == kafka.TopicAlreadyExists:
+		s.existing++
+	default:
 		s.failures++
 		s.latest = err
 	}
@@ -175,6 +179,10 @@ func (s *adminStream) last() error {
 	defer s.mu.Unlock()
 	return s.latest
 }
+
+// acked counts the requests whose topic was there when they were answered. Call it
+// when the stream has ended.
+func (s *adminStream) acked() int64 { return int64(len(s.acks)) + s.existing }
 
 // stop ends the stream; requests under way are given up.
 func (s *adminStream) stop() slips {

@@ -1,6 +1,9 @@
 package workloads
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // curveStep is the width of a bucket of an availability curve, in ns: an outage of
 // a partition is a part of a second.
@@ -9,7 +12,7 @@ const curveStep = int64(100e6)
 // maxCurve bounds the buckets of a curve: a day.
 const maxCurve = int64(24*60*60e9) / curveStep
 
-// availability counts, step by step of intended time, how many produces were due
+// availability counts, step by step of intended time, how many operations were due
 // and how many were acknowledged. It is safe for concurrent use.
 type availability struct {
 	mu      sync.Mutex
@@ -18,7 +21,7 @@ type availability struct {
 	acked   []int64
 }
 
-// add counts n produces that were due at intendedNs.
+// add counts n operations that were due at intendedNs.
 func (a *availability) add(intendedNs int64, n int, acked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,6 +43,20 @@ func (a *availability) begin(startNs int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.startNs = startNs
+}
+
+// outside sums the steps that no window touches.
+func (a *availability) outside(windows []window) (due, acked int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.due {
+		fromNs := a.startNs + int64(i)*curveStep
+		if slices.ContainsFunc(windows, func(w window) bool { return w.fromNs < fromNs+curveStep && w.toNs > fromNs }) {
+			continue
+		}
+		due, acked = due+a.due[i], acked+a.acked[i]
+	}
+	return due, acked
 }
 
 // keep writes the curve into the event log, an event a step, and gives the sums.

@@ -322,7 +322,7 @@ func (t *failover) stopProbes() {
 		t.stopped = true
 		t.countGenerator()
 		t.judge("admin", t.stream.stop())
-		t.count("admin.acked", int64(len(t.stream.acks)))
+		t.count("admin.acked", t.stream.acked())
 		t.count("admin.failed", t.stream.failures)
 		t.count("admin.givenUp", t.stream.given)
 	}

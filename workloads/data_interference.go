@@ -66,40 +66,54 @@ func (r *run) interfere(ctx context.Context, t *trialRun) error {
 	defer s.stop()
 	t.phase("drive")
 	t.out.StartNs = trace.Now()
+	s.curve.begin(t.out.StartNs)
 	loadedNs = t.out.StartNs + int64(half)
 	faults := t.playFaults(ctx, t.out.StartNs)
 	changes := make(chan slips, 1)
 	go func() {
 		changes <- drive(ctx, t.out.StartNs, t.out.StartNs+int64(t.p.Duration), pacer, s.start)
 	}()
-	terr := t.trafficFrom(ctx, c, loadedNs)
+	tr, terr := t.trafficFrom(ctx, c, loadedNs)
 	slipped := <-changes
 	faults.join()
 	s.end(ctx)
-	t.judge("change", slipped)
-	s.take("changes")
+	t.judge(streamChange, slipped)
+	s.take(streamChange)
+	if tr != nil {
+		t.takeTraffic(tr)
+	}
 	return firstError(ctx.Err(), terr)
 }
 
 // trafficFrom produces from a time on until the changes end.
-func (t *trialRun) trafficFrom(ctx context.Context, c *clients, fromNs int64) error {
+func (t *trialRun) trafficFrom(ctx context.Context, c *clients, fromNs int64) (*traffic, error) {
 	if !sleepUntil(ctx, fromNs) {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	tr, err := t.startTraffic(ctx, c, t.Recorder.Histogram(MetricInterference, PhaseProduce))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_ = sleepUntil(ctx, t.out.StartNs+int64(t.p.Duration))
-	s := tr.stop()
-	t.judge("records", s)
-	t.count("records.acked", tr.acked.Load())
-	t.count("records.failed", tr.failed.Load())
-	if tr.acked.Load() == 0 {
+	tr.stop()
+	return tr, nil
+}
+
+// takeTraffic judges the records, when the windows of faults are known. Records
+// are counted by batches: one is one request, or one call of franz-go.
+func (t *trialRun) takeTraffic(tr *traffic) {
+	acked, failed := tr.acked.Load(), tr.failed.Load()
+	open := tr.slips.ops - tr.slips.dropped - acked - failed
+	t.judge("batch", tr.slips)
+	t.count("batch.records", int64(tr.records))
+	t.count("batch.acked", acked)
+	t.count("batch.failed", failed)
+	t.count("batch.open", open)
+	t.judgeLost("batches of records", &tr.curve)
+	if acked == 0 {
 		t.invalid("no record was acknowledged")
 	}
-	if s.dropped > 0 {
-		t.invalid("%d of %d produces were dropped: %d were waiting for their answer; the rate is more than the brokers take", s.dropped, s.ops, maxProduces)
+	if n := tr.slips.dropped; n > 0 {
+		t.invalid("%d of %d batches of records were dropped: %d were waiting for their answer; the rate is more than the brokers take", n, tr.slips.ops, maxProduces)
 	}
-	return nil
 }

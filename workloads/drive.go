@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 
 	"kbench/internal/trace"
@@ -22,21 +23,32 @@ type op struct {
 // slips counts how late operations were started. It belongs to one driver
 // until that has ended.
 type slips struct {
-	ops, late, dropped int64
+	ops, late, dropped int64 // ops are all that were due, dropped ones too
 	maxNs              int64
+	each               *hdrhistogram.Histogram // µs; nil before the first
 }
 
 // maxSlip is how late an operation may start; later ones are late, and a
 // generator with more than two late operations and two in a hundred makes its
 // trial invalid. It leaves room for a busy machine's scheduler and is well
-// below what a recovery takes.
+// below what a recovery takes. It is no measure of how well times were kept:
+// latencies start when operations were due, so that they hold each slip, and the
+// 99th percentile and the maximum of slips are kept beside them.
 const maxSlip = 100 * time.Millisecond
+
+// slipRange bounds the histogram of slips, a minute; what is beyond counts as
+// that. Two digits of it are kept.
+const slipRange = int64(time.Minute / time.Microsecond)
 
 // add counts one started operation.
 func (s *slips) add(o op) {
 	s.ops++
 	slip := o.sentNs - o.intendedNs
 	s.maxNs = max(s.maxNs, slip)
+	if s.each == nil {
+		s.each = hdrhistogram.New(1, slipRange, 2)
+	}
+	_ = s.each.RecordValue(min(slip/int64(time.Microsecond), slipRange)) // in range
 	if slip > int64(maxSlip) {
 		s.late++
 	}
@@ -48,6 +60,20 @@ func (s *slips) merge(o slips) {
 	s.late += o.late
 	s.dropped += o.dropped
 	s.maxNs = max(s.maxNs, o.maxNs)
+	switch {
+	case s.each == nil:
+		s.each = o.each
+	case o.each != nil:
+		s.each.Merge(o.each)
+	}
+}
+
+// p99Ns is the slip that 99 of 100 operations were within, 0 without one.
+func (s *slips) p99Ns() int64 {
+	if s.each == nil {
+		return 0
+	}
+	return min(s.each.ValueAtQuantile(99)*int64(time.Microsecond), s.maxNs)
 }
 
 // slipped reports whether the generator was too late to be believed.
@@ -55,9 +81,10 @@ func (s *slips) slipped() bool { return s.late > 2 && s.late*50 > s.ops }
 
 func (s *slips) counts(prefix string) []Count {
 	return []Count{
-		{prefix + ".sent", s.ops},
+		{prefix + ".sent", s.ops - s.dropped},
 		{prefix + ".late", s.late},
 		{prefix + ".dropped", s.dropped},
+		{prefix + ".p99SlipNs", s.p99Ns()},
 		{prefix + ".maxSlipNs", s.maxNs},
 	}
 }

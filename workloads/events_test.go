@@ -83,7 +83,7 @@ func checkSeek(t *attempted, rec *memory, trial Trial) {
 	if got := len(rec.values["leader-seek.found"]); got != 400 {
 		t.Errorf("%d of 400 records were acknowledged", got)
 	}
-	if countOf(trial, "seek.acked") != 400 || countOf(trial, "seek.lost") != 0 {
+	if countOf(trial, "seek.acked") != 400 || countOf(trial, "seek.failed") != 0 {
 		t.Errorf("counts %+v", trial.Counts)
 	}
 	if countOf(trial, "outages") == 0 || number(t, trial, MetricFailedTries, PhaseAll) == 0 {

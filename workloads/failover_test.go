@@ -94,7 +94,7 @@ func measurePropagation(t *attempted, mode nodeconfig.Mode) {
 			near(t, phase, time.Duration(ns), want)
 		}
 	}
-	if got := countOf(rec.trials[0], "changes.served"); got != 20 {
+	if got := countOf(rec.trials[0], "change.served"); got != 20 {
 		t.Errorf("%d changes served", got)
 	}
 	if len(rec.acked) != 42 { // one to warm up, and all are deleted again
@@ -151,7 +151,7 @@ func TestTriedAgain(t *testing.T) {
 		}
 	}
 	for _, trial := range rec.trials {
-		if countOf(trial, "changes.served") != 5 || countOf(trial, "changes.failed") != 0 {
+		if countOf(trial, "change.served") != 5 || countOf(trial, "change.failed") != 0 {
 			t.Errorf("%+v", trial)
 		}
 	}

@@ -48,6 +48,7 @@ type fakeCluster struct {
 	late                      time.Duration      // faults do what they do so long after Inject returned
 	untraced                  bool               // nodes write no traces
 	blind                     bool               // exits cannot be seen: each is taken for one that was
+	refuseOver                int                // produces of more bytes are refused; 0: none
 	quorum                    fakeQuorum
 
 	turn       sync.Mutex // of changes, where they are serial
@@ -286,7 +287,7 @@ func (c *fakeCluster) produce(n *fakeNode, req *kmsg.ProduceRequest) kmsg.Respon
 			claim, _ := at(topic.partitions[p.Partition].leaders, trace.Now())
 			need, _ := at(topic.minISR, trace.Now()-int64(c.delay[n.ID]))
 			switch {
-			case claim.leader != n.ID:
+			case claim.leader != n.ID, c.refuseOver > 0 && len(p.Records) > c.refuseOver:
 				rp.ErrorCode = int16(kafka.NotLeaderOrFollower)
 			case req.Acks == -1 && need > 1:
 				rp.ErrorCode = int16(kafka.NotEnoughReplicas)

@@ -245,7 +245,7 @@ func (s *seekers) leaderBy(ctx context.Context, tp kafka.TopicPartition, asked N
 func (s *seekers) take(slipped slips) {
 	s.judge("seek", slipped)
 	s.count("seek.acked", s.tally.acked.Load())
-	s.count("seek.lost", s.tally.lost.Load())
+	s.count("seek.failed", s.tally.lost.Load())
 	stale, unled, unanswered, timedOut := s.tally.stale.Load(), s.tally.unled.Load(), s.tally.unanswered.Load(), s.tally.timeouts.Load()
 	s.value(MetricFailedTries, PhaseAll, float64(stale+unled+unanswered+timedOut))
 	s.value(MetricFailedTries, PhaseStale, float64(stale))

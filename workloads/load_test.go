@@ -216,15 +216,29 @@ func TestMixedCountsEachKind(t *testing.T) {
 			return
 		}
 		sum := 0
+		total := map[string]int64{".sent": 0, ".late": 0, ".dropped": 0, ".acked": 0, ".served": 0, ".failed": 0, ".lost": 0}
 		for _, kind := range []string{changeCreate, changeConfig, changeLeader} {
 			n := len(rec.values["mixed."+kind])
 			if int64(n) != countOf(rec.trials[0], kind+".served") || n == 0 {
 				t.Errorf("%d values of %s, counts %+v", n, kind, rec.trials[0].Counts)
 			}
+			for _, what := range []string{".sent", ".acked"} {
+				if got := countOf(rec.trials[0], kind+what); got != int64(n) {
+					t.Errorf("%d %s%s of %d", got, kind, what, n)
+				}
+			}
+			for what := range total {
+				total[what] += countOf(rec.trials[0], kind+what)
+			}
 			sum += n
 		}
 		if sum != 50 || len(rec.values["mixed.all"]) != 50 || len(rec.values["divergence.views"]) != 50 {
 			t.Errorf("%d changes of 50", sum)
+		}
+		for what, n := range total {
+			if got := countOf(rec.trials[0], "change"+what); got != n {
+				t.Errorf("change%s is %d, and its kinds have %d", what, got, n)
+			}
 		}
 	})
 }
@@ -270,9 +284,9 @@ func TestInterferenceHasBothHalves(t *testing.T) {
 			}
 			near(t, half, time.Duration(got[0]), c.admin)
 		}
-		acked := countOf(rec.trials[0], "records.acked")
+		acked := countOf(rec.trials[0], "batch.acked")
 		if got := int64(len(rec.values["interference.produce"])); got != acked || acked < 30 {
-			t.Errorf("%d values of %d records", got, acked)
+			t.Errorf("%d values of %d batches", got, acked)
 		}
 	})
 }

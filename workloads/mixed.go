@@ -58,27 +58,40 @@ func (r *run) mix(ctx context.Context, t *trialRun) error {
 	t.phase("drive")
 	every := 1 + len(draws)/100
 	t.out.StartNs = trace.Now()
+	byKind := map[string]*slips{}
+	for _, kind := range w.kinds {
+		byKind[kind] = &slips{}
+		spreads[kind].curve.begin(t.out.StartNs)
+	}
 	faults := t.playFaults(ctx, t.out.StartNs)
 	slipped := drive(ctx, t.out.StartNs, t.out.StartNs+int64(t.p.Duration), pacer, func(o op) bool {
 		if int(o.n)%every == 0 {
 			t.progress(t.out.N, "drive", int(o.n), len(draws))
 		}
-		return spreads[draws[o.n]].start(o)
+		kind := draws[o.n]
+		byKind[kind].add(o)
+		taken := spreads[kind].start(o)
+		if !taken {
+			byKind[kind].dropped++
+		}
+		return taken
 	})
 	faults.join()
 	for _, kind := range w.kinds {
 		spreads[kind].end(ctx)
 	}
-	t.judge("change", slipped)
+	t.judge(streamChange, slipped)
 	var all spreadCounts
 	for _, kind := range w.kinds {
 		if !slices.Contains(draws, kind) {
 			t.note(0, "no change of kind %s was drawn: its weight is small for so few operations", kind)
 			continue
 		}
+		t.out.Counts = append(t.out.Counts, byKind[kind].counts(kind)...)
 		spreads[kind].take(kind)
 		all = all.and(spreads[kind].counts)
 	}
+	t.countChanges(streamChange, all)
 	t.disagreement(all)
 	return ctx.Err()
 }

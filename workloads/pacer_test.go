@@ -115,6 +115,17 @@ func TestDriveKeepsIntendedTimes(t *testing.T) {
 	if s.late < 8 || !s.slipped() {
 		t.Errorf("the stalled generator is not called late: %+v", s)
 	}
+	told := map[string]int64{}
+	for _, c := range s.counts("x") {
+		told[c.Name] = c.N
+	}
+	if told["x.sent"] != 30 || told["x.dropped"] != 30 {
+		t.Errorf("%v, want half of the operations sent and half dropped", told)
+	}
+	// Of 60 slips the 99th percentile is one of the greatest, a period apart.
+	if p99, greatest := told["x.p99SlipNs"], told["x.maxSlipNs"]; p99 > greatest || p99 < greatest-int64(2*period) {
+		t.Errorf("99 of 100 slips within %v, the greatest is %v", time.Duration(p99), time.Duration(greatest))
+	}
 }
 
 func TestDriveEndsWithItsContext(t *testing.T) {

@@ -48,9 +48,12 @@ type traffic struct {
 	produced func(int64) // latency from the intended time, ns
 	window   chan struct{}
 
-	acked, failed atomic.Int64 // records
-	cancel        context.CancelFunc
-	done          chan slips
+	acked, failed atomic.Int64       // requests
+	curve         availability       // of the requests: acknowledged or not
+	halt          context.CancelFunc // ends the load
+	cancel        context.CancelFunc // gives up what is not answered
+	done          chan struct{}
+	slips         slips // valid after stop
 }
 
 // startTraffic begins to produce as the parameters say. produced hears of the
@@ -58,7 +61,7 @@ type traffic struct {
 func (t *trialRun) startTraffic(ctx context.Context, c *clients, produced func(int64)) (*traffic, error) {
 	tr := &traffic{
 		sample: c.sample, book: c.book, admin: t.admin, nodes: map[kafka.BrokerID]string{}, bytes: t.p.ProduceBytes,
-		produced: produced, window: make(chan struct{}, maxProduces), done: make(chan slips, 1),
+		produced: produced, window: make(chan struct{}, maxProduces), done: make(chan struct{}),
 	}
 	var seeds []string
 	for _, b := range t.Cluster.Brokers() {
@@ -75,11 +78,15 @@ func (t *trialRun) startTraffic(ctx context.Context, c *clients, produced func(i
 		}
 	}
 	ctx, tr.cancel = context.WithCancel(ctx)
+	loading, halt := context.WithCancel(ctx)
+	tr.halt = halt
+	startNs := trace.Now()
+	tr.curve.begin(startNs)
 	go func() {
+		defer close(tr.done)
 		var wg sync.WaitGroup
-		s := drive(ctx, trace.Now(), 0, Constant{t.p.ProduceRate / float64(tr.records)}, func(o op) bool { return tr.start(ctx, &wg, o) })
+		tr.slips = drive(loading, startNs, 0, Constant{t.p.ProduceRate / float64(tr.records)}, func(o op) bool { return tr.start(ctx, &wg, o) })
 		wg.Wait()
-		tr.done <- s
 	}()
 	return tr, nil
 }
@@ -125,12 +132,13 @@ func (tr *traffic) start(ctx context.Context, wg *sync.WaitGroup, o op) bool {
 	tp := tr.sample[o.n%int64(len(tr.sample))]
 	wg.Add(1)
 	over := func(err error) {
+		tr.curve.add(o.intendedNs, 1, err == nil)
 		switch {
 		case err == nil:
-			tr.acked.Add(int64(tr.records))
+			tr.acked.Add(1)
 			tr.produced(trace.Now() - o.intendedNs)
 		case ctx.Err() == nil:
-			tr.failed.Add(int64(tr.records))
+			tr.failed.Add(1)
 		}
 		<-tr.window
 		wg.Done()
@@ -189,12 +197,17 @@ func (tr *traffic) plain(ctx context.Context, tp kafka.TopicPartition) error {
 	return nil
 }
 
-// stop ends the traffic and gives how it kept its times.
-func (tr *traffic) stop() slips {
+// stop ends the load, waits for the answers under way as long as one request may
+// take, and gives the others up: they are open.
+func (tr *traffic) stop() {
+	tr.halt()
+	select {
+	case <-tr.done:
+	case <-time.After(produceTimeout):
+	}
 	tr.cancel()
-	s := <-tr.done
+	<-tr.done
 	if tr.client != nil {
 		tr.client.Close()
 	}
-	return s
 }

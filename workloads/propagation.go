@@ -84,6 +84,7 @@ func (t *trialRun) drive(ctx context.Context, s *spread, pacer Pacer) error {
 	t.phase("drive")
 	every := int64(1 + n/100)
 	t.out.StartNs = trace.Now()
+	s.curve.begin(t.out.StartNs)
 	faults := t.playFaults(ctx, t.out.StartNs)
 	slipped := drive(ctx, t.out.StartNs, t.out.StartNs+int64(t.p.Duration), pacer, func(o op) bool {
 		if o.n%every == 0 {
@@ -93,8 +94,8 @@ func (t *trialRun) drive(ctx context.Context, s *spread, pacer Pacer) error {
 	})
 	faults.join()
 	s.end(ctx)
-	t.judge("change", slipped)
-	s.take("changes")
+	t.judge(streamChange, slipped)
+	s.take(streamChange)
 	return ctx.Err()
 }
 

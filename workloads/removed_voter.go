@@ -130,7 +130,7 @@ func (t *trialRun) takeDisturbance(ctx context.Context, id kafka.BrokerID, strea
 	endNs := t.out.StartNs + int64(t.p.Duration)
 	t.ended(endNs)
 	t.value(MetricRemovedVoter, PhaseStall, float64(stream.longestGap(t.out.StartNs, endNs)))
-	t.count("admin.acked", int64(len(stream.acks)))
+	t.count("admin.acked", stream.acked())
 	t.count("admin.failed", stream.failures)
 	after, err := t.quorumAt(ctx)
 	if err != nil {

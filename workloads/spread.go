@@ -40,6 +40,8 @@ type spread struct {
 	cancel context.CancelFunc // of the changes that are still to be acknowledged
 	ctx    context.Context
 
+	curve availability // of the changes: served or not
+
 	mu      sync.Mutex
 	open    map[string]*change // sent and not served everywhere
 	pending map[kafka.BrokerID][]string
@@ -51,14 +53,15 @@ type spread struct {
 
 // spreadCounts are what became of the changes that count.
 type spreadCounts struct {
-	sent, served, failed, busy int64
-	behind, behindMax          int64 // brokers that served the old view beside the new one: of all changes, of one at most
+	sent, acked, served, failed, busy int64
+	lost                              int64 // not served by every broker in time; known when all is over
+	behind, behindMax                 int64 // brokers that served the old view beside the new one: of all changes, of one at most
 }
 
 // and adds up the counts of two kinds of changes.
 func (n spreadCounts) and(o spreadCounts) spreadCounts {
 	return spreadCounts{
-		sent: n.sent + o.sent, served: n.served + o.served, failed: n.failed + o.failed, busy: n.busy + o.busy,
+		sent: n.sent + o.sent, acked: n.acked + o.acked, served: n.served + o.served, failed: n.failed + o.failed, busy: n.busy + o.busy, lost: n.lost + o.lost,
 		behind: n.behind + o.behind, behindMax: max(n.behindMax, o.behindMax),
 	}
 }
@@ -165,6 +168,7 @@ func (s *spread) send(c *change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.failed++
+	s.curve.add(c.intendedNs, 1, false)
 	s.failure = err
 	s.drop(c)
 }
@@ -174,6 +178,9 @@ func (s *spread) acked(c *change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.ackedNs = now
+	if !c.quiet {
+		s.counts.acked++
+	}
 	s.finish(c)
 }
 
@@ -250,6 +257,7 @@ func (s *spread) finish(c *change) {
 	c.taken = true
 	slices.Sort(c.seen)
 	s.counts.served++
+	s.curve.add(c.intendedNs, 1, true)
 	s.counts.behind += int64(len(c.behind))
 	s.counts.behindMax = max(s.counts.behindMax, int64(len(c.behind)))
 	s.endNs = max(s.endNs, c.lastNs())
@@ -294,24 +302,31 @@ func (s *spread) stop() {
 	s.judge(s.probes, s.watch.stop())
 }
 
-// take takes the counts and judges the whole; name begins theirs.
-func (s *spread) take(name string) {
+// take takes the counts and judges the whole. They begin with the name of the
+// stream: change, or the kind where there are several.
+func (s *spread) take(stream string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.counts.lost = int64(s.underWayLocked())
+	for _, c := range s.open {
+		if !c.taken {
+			s.curve.add(c.intendedNs, 1, false)
+		}
+	}
 	n := s.counts
 	s.ended(s.endNs)
-	s.count(name+".sent", n.sent)
-	s.count(name+".served", n.served)
-	s.count(name+".failed", n.failed)
-	lost := s.underWayLocked()
-	s.count(name+".lost", int64(lost))
-	// Beside faults some changes cannot come through: they are counted.
-	strict := len(s.Faults) == 0
-	if strict && n.failed > 0 {
-		s.invalid("%d of %d %s were not acknowledged: %v", n.failed, n.sent, name, s.failure)
+	s.countChanges(stream, n)
+	name := "changes"
+	if stream != streamChange {
+		name = stream + " changes"
 	}
-	if strict && lost > 0 {
-		s.invalid("%d of %d %s were not served by every broker within %v", lost, n.sent, name, changeTimeout)
+	// Beside faults some changes cannot come through.
+	if len(s.Faults) > 0 {
+		s.judgeLost(name, &s.curve)
+	} else if n.failed > 0 {
+		s.invalid("%d of %d %s were not acknowledged: %v", n.failed, n.sent, name, s.failure)
+	} else if n.lost > 0 {
+		s.invalid("%d of %d %s were not served by every broker within %v", n.lost, n.sent, name, changeTimeout)
 	}
 	if n.busy > 0 {
 		s.invalid("%d of %d %s were dropped: %d were on their way, or all that was prepared was in use; lower the rate, or shorten the fault that holds them up", n.busy, n.sent+n.busy, name, maxChangesInFlight)
@@ -319,6 +334,17 @@ func (s *spread) take(name string) {
 	if n.served == 0 {
 		s.invalid("no sample came")
 	}
+}
+
+// streamChange names the stream of changes of any kind.
+const streamChange = "change"
+
+// countChanges keeps what became of changes.
+func (t *trialRun) countChanges(stream string, n spreadCounts) {
+	t.count(stream+".acked", n.acked)
+	t.count(stream+".served", n.served)
+	t.count(stream+".failed", n.failed)
+	t.count(stream+".lost", n.lost)
 }
 
 // disagreement records on how many brokers views of a change disagreed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -91,11 +92,15 @@ type timeline struct {
 	trial *trialRun
 	wg    sync.WaitGroup
 
-	mu     sync.Mutex
-	errs   []error
-	begun  int
-	healed int
+	mu      sync.Mutex
+	errs    []error
+	windows []window // of the faults that bit
+	healed  int
 }
+
+// window is the time of a fault, from when it was made until everything was seen
+// to have healed; CLOCK_MONOTONIC ns.
+type window struct{ fromNs, toNs int64 }
 
 // playFaults starts the timeline of the environment at startNs, the start of the
 // trial's load. Its end must be awaited by join.
@@ -138,7 +143,8 @@ func (l *timeline) play(ctx context.Context, startNs int64, f TimedFault) error 
 	l.trial.event(EventFault, l.trial.out.N, s.Node, s.SentNs, "%s", how)
 	l.trial.event(EventPhase, l.trial.out.N, s.Node, s.BitNs, "%s: seen to bite", how)
 	l.mu.Lock()
-	l.begun++
+	at := len(l.windows)
+	l.windows = append(l.windows, window{s.SentNs, math.MaxInt64})
 	l.mu.Unlock()
 	_ = pause(ctx, time.Duration(s.SentNs+int64(f.For)-trace.Now()))
 	over, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), healWithin, fmt.Errorf("not within %v", healWithin))
@@ -150,6 +156,7 @@ func (l *timeline) play(ctx context.Context, startNs int64, f TimedFault) error 
 	l.trial.event(EventHealed, l.trial.out.N, s.Node, undone, EndOf+"%s", how)
 	l.trial.event(EventRestored, l.trial.out.N, s.Node, healed, EndOf+"%s", how)
 	l.mu.Lock()
+	l.windows[at].toNs = healed
 	l.healed++
 	l.mu.Unlock()
 	return nil
@@ -160,13 +167,14 @@ func (l *timeline) play(ctx context.Context, startNs int64, f TimedFault) error 
 const EndOf = "end of "
 
 // join waits until every fault is undone, and makes the trial invalid where one
-// did not bite or did not heal. It keeps their counts.
+// did not bite or did not heal. It keeps their counts and windows.
 func (l *timeline) join() {
 	l.wg.Wait()
+	l.trial.windows = l.windows
 	if len(l.trial.Faults) == 0 {
 		return
 	}
-	l.trial.count("faults.bit", int64(l.begun))
+	l.trial.count("faults.bit", int64(len(l.windows)))
 	l.trial.count("faults.healed", int64(l.healed))
 	slices.SortFunc(l.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	for _, err := range l.errs {

@@ -55,7 +55,7 @@ func TestLoadPlaysItsFaults(t *testing.T) {
 		"does not bite":     {&fakeInjector{bite: errors.New("no link was slower")}, 0, 0, 0, "no link was slower"},
 		"does not heal":     {&fakeInjector{heal: errors.New("links stay slow")}, 0, 1, 0, "undo it: links stay slow"},
 		"nobody makes them": {nil, 0, 0, 0, "takes no timed faults"},
-		"is made late":      {&fakeInjector{}, -maxFaultLate - time.Second, 1, 1, "made 6."},
+		"is made late":      {&fakeInjector{}, -maxFaultLate - time.Second, 1, 1, "made 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,8 @@ const gateTimeout = time.Minute
 // trialRun is one trial under way; the workload's goroutine owns it.
 type trialRun struct {
 	*run
-	out Trial
+	out     Trial
+	windows []window // of the faults on its timeline, when they are over
 }
 
 func (r *run) newTrial(n int) *trialRun {
@@ -50,6 +51,21 @@ func (t *trialRun) judge(name string, s slips) {
 	if s.slipped() {
 		t.out.Slipped = t.out.Slipped || t.out.Valid
 		t.invalid("the %s generator slipped: %d of %d operations were sent more than %v late; ask for less, by rate or probe.rate, or leave the machine to kbench", name, s.late, s.ops, maxSlip)
+	}
+}
+
+// mostLost is how many operations in a hundred may be lost outside the windows of
+// faults. A new leader costs those of some milliseconds, or of one time-out.
+const mostLost = 10
+
+// judgeLost applies the rule for operations that were not acknowledged, or not
+// served, although no fault was under way when they were due: more than two and
+// more than mostLost in a hundred make the trial invalid. What is open when the
+// load ends counts.
+func (t *trialRun) judgeLost(what string, c *availability) {
+	due, acked := c.outside(t.windows)
+	if lost := due - acked; lost > 2 && lost*100 > due*mostLost {
+		t.invalid("%d of %d %s that were due outside the windows of faults were not acknowledged or not served, more than %d in 100", lost, due, what, mostLost)
 	}
 }
 
