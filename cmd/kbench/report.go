@@ -15,14 +15,15 @@ import (
 
 func newReport() *cobra.Command {
 	var format, out string
-	formats := []string{"text", "md", "json", "html", "csv", "availability", "bench"}
+	formats := []string{"text", "md", "json", "html", "csv", "operations", "availability", "bench"}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Make the reports of a run folder anew",
 		Long: `Report writes report.json, report.md and report.html into the run folder, or
 into --out, and prints the result table. With --format it only prints that form;
-csv has a row for each figure, availability one for each step of time of the trials
-of rolling-restart, also as CSV; bench is the Go benchmark format, on which benchstat
+csv has a row for each figure, operations one for each generator with what became
+of what it sent, availability one for each step of time of the trials of
+rolling-restart, these also as CSV; bench is the Go benchmark format, on which benchstat
 works. The schema of report.json is printed by kbench schema report.
 RUN is a run folder; a folder of run folders means its latest.`,
 		Example: "  kbench report kbench-results/latest\n  kbench report kbench-results --format md > table.md\n  kbench report old-run --out public",
@@ -56,7 +57,7 @@ RUN is a run folder; a folder of run folders means its latest.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "print only this: text, md, json, html, csv, availability or bench")
+	cmd.Flags().StringVar(&format, "format", "", "print only this: text, md, json, html, csv, operations, availability or bench")
 	cmd.Flags().StringVar(&out, "out", "", "write the reports here instead of into the run folder")
 	return cmd
 }
@@ -103,6 +104,8 @@ func reportForm(r *results.Run, format string) ([]byte, error) {
 		return rep.HTML()
 	case "csv":
 		return rep.CSV()
+	case "operations":
+		return rep.OperationsCSV()
 	case "availability":
 		return rep.AvailabilityCSV()
 	default:

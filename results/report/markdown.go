@@ -31,6 +31,16 @@ func (rep *Report) Markdown() string {
 			rep.foldBlock(&b, bl)
 		}
 	}
+	if lines := rep.outageLines(); len(lines) > 0 {
+		var body strings.Builder
+		for _, l := range lines {
+			body.WriteString("- " + results.MarkdownText(l) + "\n")
+		}
+		writeFold(&b, outagesTitle, body.String())
+	}
+	if len(rep.Operations) > 0 {
+		writeFold(&b, "Operations", operationsDoc+"\n\n"+rep.operationsTable(rep.Operations, markdownStyle()).RenderMarkdown()+"\n")
+	}
 	if len(rep.Sides) > 1 {
 		writeFold(&b, "What differs between the sides", rep.contrastTable(markdownStyle()).RenderMarkdown()+"\n")
 	}

@@ -363,10 +363,13 @@ func (rep *Report) throughputSection() section {
 	if len(rep.Operations) == 0 {
 		return s
 	}
-	t := &dataTable{Caption: "What the generators sent, all trials together. Late: sent more than 100 ms after it was due. Dropped: not sent, since too many were under way.", Head: []string{"side", rep.pointHeader(), "workload", "stream", "sent", "late", "dropped"}, Numbers: 4}
-	for _, o := range rep.Operations {
-		t.Rows = append(t.Rows, row{Cells: []string{rep.side(o.Cell), rep.point(o.Cell), o.Workload, o.Stream, fmt.Sprint(o.Sent), fmt.Sprint(o.Late), fmt.Sprint(o.Dropped)}})
+	t := &dataTable{Caption: operationsDoc, Head: append([]string{"side", rep.pointHeader()}, operationsHead...), Numbers: operationsLead}
+	amiss := false
+	for i := range rep.Operations {
+		o := &rep.Operations[i]
+		amiss = amiss || o.amiss()
+		t.Rows = append(t.Rows, row{Cells: append([]string{rep.side(o.Cell), rep.point(o.Cell)}, o.row()...)})
 	}
-	s.Parts = append(s.Parts, part{Fold: &fold{Summary: "Operations sent by the generators", Parts: []part{{Table: t}}}})
+	s.Parts = append(s.Parts, part{Fold: &fold{Summary: "Operations sent by the generators", Open: amiss, Parts: []part{{Table: t}}}})
 	return s
 }

@@ -71,6 +71,9 @@ func (rep *Report) figureSection() section {
 		}
 		s.Parts = append(s.Parts, part{Fold: &fold{Summary: rep.title(bl), Parts: append(parts, part{Terms: terms})}})
 	}
+	if lines := rep.outageLines(); len(lines) > 0 {
+		s.Parts = append(s.Parts, part{Fold: &fold{Summary: outagesTitle, Parts: []part{{Items: lines}}}})
+	}
 	return s
 }
 

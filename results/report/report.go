@@ -29,7 +29,8 @@ type Report struct {
 	Comparisons   []Comparison      `json:"comparisons"`   // of headlines, each side with the first
 	Curves        []Curve           `json:"curves"`        // of every phase that has a histogram
 	Brokers       []BrokerFigure    `json:"brokers"`       // each broker's own propagation
-	Operations    []Operations      `json:"operations"`    // what the generators sent
+	Operations    []Operations      `json:"operations"`    // what became of what the generators sent
+	Outages       []Outages         `json:"outages"`       // of workloads that produce to probed partitions
 	Resources     []NodeUse         `json:"resources"`     // what each node used
 	Excluded      []Excluded        `json:"excluded"`      // invalid trials, the first of them
 	ExcludedMore  int               `json:"excludedMore"`  // invalid trials beyond those listed
@@ -65,7 +66,7 @@ func New(r *results.Run) (*Report, error) {
 	rep := &Report{
 		Format: "kbench-report", SchemaVersion: SchemaVersion, Run: r.Manifest,
 		Sides: results.Sides(cells), Points: results.Points(cells),
-		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{},
+		Comparisons: []Comparison{}, Curves: []Curve{}, Brokers: []BrokerFigure{}, Operations: []Operations{}, Outages: []Outages{},
 		Resources: []NodeUse{}, Excluded: []Excluded{}, Outliers: []Outlier{}, Availability: []Availability{}, values: make(map[figureKey][]float64), excluded: make(map[trialKey]bool),
 	}
 	for _, c := range cells {

@@ -3,22 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"kbench/results"
 )
-
-// Operations is what one generator of a workload sent in a cell.
-type Operations struct {
-	Cell     string `json:"cell"`
-	Workload string `json:"workload"`
-	Stream   string `json:"stream"` // change, probe, produce, admin
-	Sent     int64  `json:"sent"`
-	Late     int64  `json:"late"`    // sent too long after they were due
-	Dropped  int64  `json:"dropped"` // not sent: too many were under way
-}
 
 // Bounds of what is kept of one cluster's life.
 const (
@@ -97,8 +86,9 @@ type story struct {
 	at         map[string]*timeline
 	all        []*timeline
 	how        map[string][]string
-	operations map[Operations]*Operations
+	operations map[streamKey]*Operations
 	ops        []*Operations
+	outages    map[outageKey]Outages
 	use        map[[2]string]*NodeUse
 	used       []*NodeUse
 	excluded   []Excluded // invalid trials, of which those of histograms have no sample
@@ -115,7 +105,7 @@ func (rep *Report) takeStory(r *results.Run) error {
 	}
 	s := &story{
 		known: make(map[string]bool), at: make(map[string]*timeline), how: make(map[string][]string),
-		operations: make(map[Operations]*Operations), use: make(map[[2]string]*NodeUse), underWay: make(map[curveKey]*trialCurve),
+		operations: make(map[streamKey]*Operations), outages: make(map[outageKey]Outages), use: make(map[[2]string]*NodeUse), underWay: make(map[curveKey]*trialCurve),
 	}
 	for _, c := range rep.Run.Cells {
 		s.known[c.ID] = true
@@ -156,6 +146,7 @@ func (rep *Report) takeStory(r *results.Run) error {
 		return cmp.Or(cmp.Compare(place[a.cell], place[b.cell]), cmp.Compare(a.repeat, b.repeat))
 	})
 	rep.timelines = s.all
+	rep.Outages = s.sumOutages(place)
 	rep.Availability, rep.AvailabilityMore = s.availabilities(place), s.curvesMore
 	return nil
 }
@@ -191,6 +182,7 @@ func (s *story) event(e results.Event) error {
 		s.endCurve(e)
 	case "attempt.dropped":
 		s.dropCurves(e.Cell, e.Repeat)
+		s.dropOutages(e.Cell, e.Repeat)
 	}
 	return nil
 }
@@ -261,22 +253,8 @@ func (s *story) trial(t *timeline, e results.Event) {
 	if how, _ := e.Data["how"].(string); how != "" && !slices.Contains(s.how[e.Workload], how) {
 		s.how[e.Workload] = append(s.how[e.Workload], how)
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Data)) {
-		stream, ok := strings.CutSuffix(name, ".sent")
-		if !ok || stream == "changes" { // the same changes, counted by their workload
-			continue
-		}
-		key := Operations{Cell: e.Cell, Workload: e.Workload, Stream: stream}
-		o := s.operations[key]
-		if o == nil {
-			o = &Operations{Cell: e.Cell, Workload: e.Workload, Stream: stream}
-			s.operations[key] = o
-			s.ops = append(s.ops, o)
-		}
-		o.Sent += int64(number(e.Data[name]))
-		o.Late += int64(number(e.Data[stream+".late"]))
-		o.Dropped += int64(number(e.Data[stream+".dropped"]))
-	}
+	s.takeOperations(e)
+	s.takeOutages(e)
 }
 
 // settle orders what came and merges what says the same.

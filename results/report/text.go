@@ -21,6 +21,8 @@ func (rep *Report) Text() string {
 		b.WriteString(rep.blockTable(bl, textStyle()).Render())
 		b.WriteString("\n\n")
 	}
+	b.WriteString(rep.outagesText())
+	b.WriteString(rep.operationsText())
 	if len(rep.Sides) > 1 {
 		b.WriteString("what differs between the sides\n")
 		b.WriteString(rep.contrastTable(textStyle()).Render())
