@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"time"
 
 	"kbench/harness/provider"
 	"kbench/harness/spec"
@@ -15,10 +16,11 @@ type Options struct {
 	Out         string // receives the run folder
 	CommandLine []string
 	Tool        results.Tool
-	Provider    string   // process or docker, as it was resolved, or results.NoProvider
-	ProviderWhy string   // why it is that one
-	DataDir     string   // where nodes keep their data, for the environment
-	Warnings    []string // that every reader of the run must see
+	Provider    string        // process or docker, as it was resolved, or results.NoProvider
+	ProviderWhy string        // why it is that one
+	DataDir     string        // where nodes keep their data, for the environment
+	Warnings    []string      // that every reader of the run must see
+	Estimate    time.Duration // how long the run is expected to take; 0: not said
 	// Open makes the provider of one cell; name is unique in the machine.
 	Open    func(ctx context.Context, name string) (provider.Provider, error)
 	Profile bool // keep CPU and heap profiles of nodes, and recordings of JVMs

@@ -69,7 +69,7 @@ type runner struct {
 func (r *runner) manifest() results.Manifest {
 	env, seen := results.Describe(r.DataDir)
 	m := results.Manifest{
-		Name: r.Name, Started: r.started, CommandLine: r.CommandLine, Tool: r.Tool,
+		Name: r.Name, Started: r.started, EstimateNs: int64(r.Estimate), CommandLine: r.CommandLine, Tool: r.Tool,
 		SpecHash: r.Spec.Hash(), SpecYAML: string(r.Spec.YAML()), Seed: r.Spec.Seed,
 		Provider: r.Provider, ProviderWhy: r.ProviderWhy, Environment: env, Comparison: r.Comparison,
 	}

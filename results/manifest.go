@@ -30,6 +30,7 @@ type Manifest struct {
 	Started       time.Time   `json:"started"`
 	Ended         time.Time   `json:"ended"`
 	Interrupted   bool        `json:"interrupted,omitempty"` // ended by a signal; what was measured is kept
+	EstimateNs    int64       `json:"estimateNs,omitempty"`  // how long it was expected to take; 0 where that was not said, or it was resumed
 	CommandLine   []string    `json:"commandLine"`
 	Tool          Tool        `json:"tool"`
 	SpecHash      string      `json:"specHash"`

@@ -114,7 +114,7 @@ func runAB(cmd *cobra.Command, f abFlags, args []string) error {
 		return err
 	}
 	if !f.quiet {
-		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", outcome.Dir)
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%srun folder: %s\n", took(r.Manifest), outcome.Dir)
 	}
 	if err := writeReports(r, outcome.Dir); err != nil {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "kbench: %v\n", err)

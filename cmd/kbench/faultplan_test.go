@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"kbench/harness/spec"
+	"kbench/results"
 )
 
 // planned is the dry run of the built-in spec with other workloads.
@@ -54,6 +57,32 @@ func TestSeedsChooseEveryBroker(t *testing.T) {
 		if len(seen) != 5 {
 			t.Errorf("%s: twenty seeds begin with %v", kind, seen)
 		}
+	}
+}
+
+// TestEstimateOfARealRun: a dry run of what the README shows says how long that
+// took, within a factor of two.
+func TestEstimateOfARealRun(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(readmeRun, "*", "manifest.json"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("%v, %v", folders, err)
+	}
+	r, err := results.Open(filepath.Dir(folders[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := spec.Parse("the README's run", []byte(r.Manifest.SpecYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Manifest
+	estimated := planOf(s).Total
+	if actual := m.Ended.Sub(m.Started); estimated < actual/2 || estimated > 2*actual {
+		t.Errorf("it took %v, estimated %v", actual, estimated)
+	}
+	m.EstimateNs = int64(estimated)
+	if got, want := took(m), fmt.Sprintf("took 3m38s, estimated %s\n", estimated.Round(time.Second)); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -203,6 +204,9 @@ func execute(cmd *cobra.Command, f runFlags, plan live.Plan, o harness.Options) 
 	ctx, signalled, stop := untilSignal(cmd.Context())
 	defer stop()
 	o.Out, o.DataDir, o.CommandLine = f.out, f.dataDir, os.Args
+	if o.Resume == nil {
+		o.Estimate = plan.Total
+	}
 	w.attach(&o)
 	unhook := context.AfterFunc(ctx, func() {
 		w.board.Line("the trial is ended and what was measured is written; a second signal ends at once and leaves the rest to kbench clean")
@@ -235,7 +239,7 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 		return fmt.Errorf("print the result table: %w", err)
 	}
 	if !quiet {
-		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "run folder: %s\n", dir)
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%srun folder: %s\n", took(r.Manifest), dir)
 	}
 	written := writeReports(r, dir)
 	if sig == nil {
@@ -245,6 +249,15 @@ func conclude(cmd *cobra.Command, dir string, quiet bool, sig os.Signal) error {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "kbench: %v\n", written)
 	}
 	return signalExit(sig)
+}
+
+// took is a line with how long a run took beside what was expected; none where it
+// was not expected to take its time.
+func took(m results.Manifest) string {
+	if m.EstimateNs <= 0 || m.Interrupted {
+		return ""
+	}
+	return fmt.Sprintf("took %s, estimated %s\n", m.Ended.Sub(m.Started).Round(time.Second), time.Duration(m.EstimateNs).Round(time.Second))
 }
 
 // writeReports writes the reports into the run folder. The error says that the

@@ -232,7 +232,11 @@ func (rep *Report) facts() []string {
 	e := m.Environment
 	out := []string{m.Started.UTC().Format("2006-01-02 15:04 MST")}
 	if d := m.Ended.Sub(m.Started); d > 0 {
-		out = append(out, d.Round(time.Second).String())
+		took := d.Round(time.Second).String()
+		if m.EstimateNs > 0 {
+			took += fmt.Sprintf(" (estimated %s)", time.Duration(m.EstimateNs).Round(time.Second))
+		}
+		out = append(out, took)
 	}
 	out = append(out, plural(len(m.Cells), "cell", "cells"))
 	if e.CPU != "" {
