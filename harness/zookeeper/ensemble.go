@@ -81,7 +81,10 @@ func Start(ctx context.Context, cfg Config) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err == nil { // a server's own directory is another
+		err = os.MkdirAll(cfg.Dir, 0o755)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make the directory of ZooKeeper: %w", err)
 	}
 	e := &Ensemble{dir: cfg.Dir, version: cfg.Version}

@@ -119,7 +119,8 @@ func TestServerThatExits(t *testing.T) {
 func TestEnsemble(t *testing.T) {
 	inst := installation(t)
 	for _, size := range []int{1, 3} {
-		dir := t.TempDir()
+		t.Chdir(t.TempDir())
+		dir := "data" // of kbench's directory, not of the servers'
 		ctx := within(t, 6*time.Minute)
 		e, err := Start(ctx, Config{Installation: inst, Dir: dir, Size: size, TickTime: 500 * time.Millisecond})
 		if err != nil {
