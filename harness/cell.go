@@ -116,7 +116,7 @@ func (run *cellRun) up(ctx context.Context) error {
 		run.out.Notes = append(run.out.Notes, "every node has a network of its own, and packets between nodes pass a bridge: links are cut, or poor")
 	}
 	if run.spec.Target.InZooKeeper() {
-		if st, err = openStore(ctx, run.provider, run.spec, run.say); err != nil {
+		if st, err = openStore(ctx, run.provider, run.spec, run.Profile, run.say); err != nil {
 			return err
 		}
 		run.out.Store = st.description

@@ -70,7 +70,7 @@ func (run *cellRun) collectNode(ctx context.Context, proc provider.Node, dir str
 	path := filepath.Join(dir, proc.Name()+".metrics.jsonl")
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // real ZooKeeper writes none
+		return nil // a JVM in a container that this kernel does not see
 	}
 	if err != nil {
 		return err

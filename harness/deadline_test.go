@@ -37,7 +37,7 @@ func (p *stuckProvider) Reserve(_ context.Context, _ string, n int) (string, []u
 	return "127.0.0.1", ports, nil
 }
 
-func (p *stuckProvider) ZooKeeper(ctx context.Context, _ int, _ time.Duration) (provider.Ensemble, error) {
+func (p *stuckProvider) ZooKeeper(ctx context.Context, _ provider.ZooKeeper) (provider.Ensemble, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("wait until it serves: %w", context.Cause(ctx))
 }

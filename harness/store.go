@@ -24,11 +24,12 @@ const EmbeddedStore = "embedded, not replicated"
 
 // openStore starts what the cell asks for: a real ZooKeeper, the embedded
 // server, or for auto the first where it is to be had and else the second,
-// with the reason. Real Kafka gets the real one.
-func openStore(ctx context.Context, p provider.Provider, c spec.Cell, say func(string)) (store, error) {
+// with the reason. Real Kafka gets the real one. record has the JVMs of a real one
+// record themselves.
+func openStore(ctx context.Context, p provider.Provider, c spec.Cell, record bool, say func(string)) (store, error) {
 	cfg := c.Config
 	if cfg.Cluster.Store != spec.StoreEmbedded {
-		e, err := p.ZooKeeper(ctx, cfg.Cluster.Ensemble, cfg.ZK.TickTime)
+		e, err := p.ZooKeeper(ctx, provider.ZooKeeper{Size: cfg.Cluster.Ensemble, TickTime: cfg.ZK.TickTime, Record: record})
 		if err == nil {
 			return store{servers: e.Servers(), description: e.Description(), nodes: e.Members()}, nil
 		}

@@ -22,7 +22,8 @@ func newClean() *cobra.Command {
 		Short: "Remove what killed runs left behind",
 		Long: `Clean kills the nodes and removes the data of runs whose kbench process is gone,
 and removes their unfinished run folders, but for those that kbench run --resume
-can go on with: --all removes them too. Runs that go on, finished run folders
+can go on with: --all removes them too. Of the engine of containers it removes
+kbench's node images, too, that no container uses. Runs that go on, finished run folders
 and files of others are not touched.`,
 		Example: "  kbench clean\n  kbench clean --data-dir /mnt/fast/kbench --out nightly\n  kbench clean --all",
 		Args:    atMost(0, "no argument"),

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"kbench/harness/jvm"
 	"kbench/harness/kafka"
 	"kbench/harness/spec"
+	"kbench/harness/zookeeper"
 )
 
 // TestProfile keeps profiles of every node, in the run folder and linked from
@@ -94,12 +96,59 @@ func TestProfileOfKafka(t *testing.T) {
 	}
 }
 
+// TestProfileOfZooKeeper keeps what every server of a real ensemble recorded of
+// itself, and what it used.
+func TestProfileOfZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	inst, err := zookeeper.Find()
+	if err == nil {
+		_, err = jvm.Jcmd(inst.Java)
+	}
+	if err != nil {
+		if os.Getenv("KBENCH_REQUIRE_ZOOKEEPER") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("SKIPPED: ", err)
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := runKbench(ctx, os.Args[0], dir, "run", "--targets", "zk", "--store", "zookeeper", "--provider", "process", "--partitions", "10", "--workloads", "propagation",
+		"--set", "workloads.propagation.duration=1s", "--retries", "3", "--profile", "--out", "out", "--data-dir", "data")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	latest := filepath.Join(dir, "out", "latest")
+	page, err := os.ReadFile(filepath.Join(latest, "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := os.ReadFile(filepath.Join(latest, "metrics.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range []string{"zookeeper-1", "zookeeper-2", "zookeeper-3"} {
+		name := "nodes/zk.base.partitions-10.1/" + server + ".jfr"
+		if b, err := os.ReadFile(filepath.Join(latest, name)); err != nil || !bytes.HasPrefix(b, []byte("FLR\x00")) {
+			t.Errorf("%s is no recording: %d bytes, %v", name, len(b), err)
+		}
+		if !strings.Contains(string(page), `<a href="`+name+`">`) {
+			t.Errorf("the report has no link to %s", name)
+		}
+		if !strings.Contains(string(used), `"node":"`+server+`"`) {
+			t.Errorf("nothing tells what %s used", server)
+		}
+	}
+}
+
 // needJcmd skips where Java is no JDK, unless KBENCH_REQUIRE_KAFKA is set.
 func needJcmd(t *testing.T) {
 	t.Helper()
 	inst, err := kafka.Find(spec.KafkaKRaft.Kafka())
 	if err == nil {
-		_, err = inst.Jcmd()
+		_, err = jvm.Jcmd(inst.Java)
 	}
 	skipWithoutKafka(t, err)
 }

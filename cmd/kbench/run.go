@@ -30,7 +30,8 @@ defaults. --dry-run prints the spec that results, whole, and runs nothing.
 The result table goes to stdout, progress to stderr. Ctrl-C ends the current
 trial, keeps and writes what was measured, and tears down. A run whose kbench
 was killed goes on with --resume, which takes the unfinished run folder or the
-folder that holds it: cells that were finished are not run again.`
+folder that holds it: what that kbench left of the run is removed before, and
+cells that were finished are not run again.`
 
 // runFlags are the flags of `kbench run` as they were written: the spec judges
 // their values.
@@ -67,7 +68,7 @@ func newRun() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd, f, args) },
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for seconds of each workload's first trial, and flight recordings of the JVMs of Kafka; such a run is no measurement")
+	cmd.Flags().BoolVar(&f.profile, "profile", false, "keep CPU and heap profiles of kbench's nodes for seconds of each workload's first trial, and flight recordings of the JVMs of Kafka and ZooKeeper; such a run is no measurement")
 	cmd.Flags().StringVar(&f.bootstrap, "bootstrap", "", "measure the cluster of these brokers, host:port,host:port, which kbench does not start: target attach")
 	cmd.Flags().StringVar(&f.commandConfig, "command-config", "", commandConfigDoc)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with an unfinished run: its folder, or the one that holds it")

@@ -18,7 +18,9 @@ import (
 	"github.com/moby/moby/client"
 
 	"kbench/docker/images"
+	"kbench/harness/jvm"
 	"kbench/harness/provider"
+	"kbench/harness/zookeeper"
 	"kbench/internal/nodeconfig"
 	"kbench/internal/trace"
 )
@@ -545,7 +547,7 @@ func TestZooKeeper(t *testing.T) {
 	p := newProvider(t)
 	ctx := within(t, 4*time.Minute)
 	start := time.Now()
-	e, err := p.ZooKeeper(ctx, 3, 500*time.Millisecond)
+	e, err := p.ZooKeeper(ctx, provider.ZooKeeper{Size: 3, TickTime: 500 * time.Millisecond, Record: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -554,7 +556,7 @@ func TestZooKeeper(t *testing.T) {
 		t.Errorf("%v %s", e.Servers(), e.Description())
 	}
 	n := e.Members()[0]
-	info, err := n.(*Node).tc.Inspect(ctx)
+	info, err := n.(*jvmNode).tc.Inspect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -577,13 +579,22 @@ func TestZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	if inst, err := zookeeper.Find(); err == nil {
+		if _, err = jvm.Jcmd(inst.Java); err != nil {
+			t.Log("SKIPPED: no recording was taken: ", err)
+		} else {
+			wantRecording(t, n, filepath.Join(dir, "zookeeper-1.jfr"))
+		}
+	}
 	if err := n.Collect(ctx, dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "zookeeper-1.log")); err != nil {
-		t.Error(err)
+	for _, file := range []string{".log", ".metrics.jsonl"} {
+		if _, err := os.Stat(filepath.Join(dir, "zookeeper-1"+file)); err != nil {
+			t.Error(err)
+		}
 	}
-	if _, err := p.ZooKeeper(ctx, 2, time.Second); err == nil {
+	if _, err := p.ZooKeeper(ctx, provider.ZooKeeper{Size: 2, TickTime: time.Second}); err == nil {
 		t.Error("an ensemble of 2 was started")
 	}
 }

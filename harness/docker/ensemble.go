@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kbench/docker/images"
+	"kbench/harness/jvm"
 	"kbench/harness/provider"
 	"kbench/harness/zookeeper"
 )
@@ -24,7 +25,7 @@ const (
 
 // Ensemble is a real ZooKeeper in containers. It implements provider.Ensemble.
 type Ensemble struct {
-	nodes   []*Node
+	nodes   []*jvmNode
 	version string
 	image   string
 }
@@ -100,7 +101,8 @@ func ZooKeeperBuild() (images.Build, error) {
 }
 
 // ZooKeeper implements provider.Provider.
-func (p *Provider) ZooKeeper(ctx context.Context, size int, tick time.Duration) (provider.Ensemble, error) {
+func (p *Provider) ZooKeeper(ctx context.Context, z provider.ZooKeeper) (provider.Ensemble, error) {
+	size := z.Size
 	if size < 1 || size > 7 || size%2 == 0 {
 		return nil, fmt.Errorf("an ensemble of %d servers is not served; use 1, 3, 5 or 7", size)
 	}
@@ -119,13 +121,14 @@ func (p *Provider) ZooKeeper(ctx context.Context, size int, tick time.Duration) 
 			fmt.Fprintf(&quorum, "server.%d=%s:2888:3888\n", i+1, hosts[i])
 		}
 	}
-	e.nodes = make([]*Node, size)
+	e.nodes = make([]*jvmNode, size)
 	if err := inParallel(size, func(i int) error {
-		n, err := p.create(ctx, img.blueprint(i, zookeeper.Settings(tick, "/data", hosts[i], clientPort, quorum.String())))
+		n, err := p.create(ctx, img.blueprint(i, zookeeper.Settings(z.TickTime, "/data", hosts[i], clientPort, quorum.String()), z.Record))
 		if err != nil {
 			return err
 		}
-		e.nodes[i] = n
+		n.figures = &figures{}
+		e.nodes[i] = &jvmNode{n, z.Record}
 		return n.Start(ctx)
 	}); err != nil {
 		return nil, err
@@ -140,7 +143,11 @@ func (p *Provider) ZooKeeper(ctx context.Context, size int, tick time.Duration) 
 
 func zkName(i int) string { return fmt.Sprintf("zookeeper-%d", i+1) }
 
-func (img zkImage) blueprint(i int, settings string) blueprint {
+func (img zkImage) blueprint(i int, settings string, record bool) blueprint {
+	flags := zookeeper.Flags(heapMB)
+	if record {
+		flags = append(flags, jvm.RecordFlags(recordingDir)...)
+	}
 	bp := blueprint{
 		name: zkName(i), image: img.name,
 		files: []inFile{
@@ -150,10 +157,10 @@ func (img zkImage) blueprint(i int, settings string) blueprint {
 		},
 	}
 	if img.official {
-		bp.env = map[string]string{"SERVER_JVMFLAGS": strings.Join(zookeeper.Flags(heapMB), " "), "ZK_SERVER_HEAP": fmt.Sprint(heapMB)}
+		bp.env = map[string]string{"SERVER_JVMFLAGS": strings.Join(flags, " "), "ZK_SERVER_HEAP": fmt.Sprint(heapMB)}
 		return bp
 	}
-	bp.cmd = slices.Concat(zookeeper.Flags(heapMB), []string{"-cp", "/conf:/opt/zookeeper/lib/*", zookeeper.MainClass, "/conf/zoo.cfg"})
+	bp.cmd = slices.Concat(flags, []string{"-cp", "/conf:/opt/zookeeper/lib/*", zookeeper.MainClass, "/conf/zoo.cfg"})
 	return bp
 }
 

@@ -133,7 +133,9 @@ func (n *Node) logTail(ctx context.Context) string {
 
 // Collect implements provider.Node.
 func (n *Node) Collect(ctx context.Context, dir string) error {
-	err := toFile(filepath.Join(dir, n.name+".log"), func(w io.Writer) error { return n.Logs(ctx, w) })
+	err := errors.Join(
+		toFile(filepath.Join(dir, n.name+".log"), func(w io.Writer) error { return n.Logs(ctx, w) }),
+		n.figures.keep(dir, n.name))
 	for from, to := range map[string]string{n.files.trace: ".trace.jsonl", n.files.metrics: ".metrics.jsonl"} {
 		if from == "" {
 			continue

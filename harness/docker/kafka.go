@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/testcontainers/testcontainers-go/exec"
-
+	"kbench/harness/jvm"
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
 )
@@ -23,21 +22,22 @@ func (p *Provider) Kafka(ctx context.Context, k provider.Kafka) (provider.Node, 
 	if err != nil {
 		return nil, err
 	}
-	jvm := k.JVM
+	flags := k.JVM
 	if k.Record {
-		jvm = append(kafkaPlace.RecordFlags(), jvm...)
+		flags = append(jvm.RecordFlags(recordingDir), flags...)
 	}
 	configure := func(ctx context.Context, data string) ([]inFile, error) { return p.kafkaFiles(ctx, image, k, data) }
 	files, err := configure(ctx, kafkaPlace.Data)
 	if err != nil {
 		return nil, err
 	}
-	n, err := p.create(ctx, image.runs(k.Name, kafkaPlace.Args(k.Heap, jvm), files))
+	n, err := p.create(ctx, image.runs(k.Name, kafkaPlace.Args(k.Heap, flags), files))
 	if err != nil {
 		return nil, err
 	}
 	n.dataDir, n.configure = kafkaPlace.Data, configure
-	return &kafkaNode{n, k.Record, image.name}, n.Start(ctx)
+	n.figures = &figures{}
+	return &kafkaNode{jvmNode{n, k.Record}, image.name}, n.Start(ctx)
 }
 
 // kafkaFiles are the configuration of a node and the files of its storage, where
@@ -70,9 +70,8 @@ func configFiles(place kafka.Place, k provider.Kafka) (files []inFile) {
 
 // kafkaNode is a container of real Kafka.
 type kafkaNode struct {
-	*Node
-	record bool
-	image  string
+	jvmNode
+	image string
 }
 
 var (
@@ -121,22 +120,6 @@ func (n *kafkaNode) Collect(ctx context.Context, dir string) error {
 	return errors.Join(err, terr, cerr)
 }
 
-// DumpRecording implements provider.Recorder, by the jcmd of the image.
-func (n *kafkaNode) DumpRecording(ctx context.Context, file string) error {
-	if !n.record || !n.Running() {
-		return nil
-	}
-	const dump = "/data/recording.jfr"
-	if _, err := n.jcmd(ctx, kafka.DumpArgs(1, dump)); err != nil {
-		return err
-	}
-	r, err := n.CopyFrom(ctx, dump)
-	if err != nil {
-		return err
-	}
-	return keep(file, r)
-}
-
 // LiveHeap implements provider.Heaped, by the jcmd of the image.
 func (n *kafkaNode) LiveHeap(ctx context.Context) (int64, error) {
 	said, err := n.jcmd(ctx, kafka.HeapArgs(1))
@@ -144,20 +127,6 @@ func (n *kafkaNode) LiveHeap(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return kafka.LiveBytes(said)
-}
-
-// jcmd runs the program that speaks to the container's JVM, and gives what it
-// says.
-func (n *kafkaNode) jcmd(ctx context.Context, args []string) ([]byte, error) {
-	code, said, err := n.tc.Exec(ctx, append([]string{"/opt/java/bin/jcmd"}, args...), exec.Multiplexed())
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(said)
-	if code != 0 { // which is the news
-		return nil, fmt.Errorf("jcmd of the image ends with code %d: %s; where the image has none, make it of a JDK", code, bytes.TrimSpace(text[:min(len(text), 600)]))
-	}
-	return text, err
 }
 
 // keep writes what r has to a file and closes r.

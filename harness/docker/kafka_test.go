@@ -16,6 +16,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"kbench/harness/jvm"
 	"kbench/harness/kafka"
 	"kbench/harness/provider"
 	"kbench/internal/nodeconfig"
@@ -144,7 +145,7 @@ func TestKafka(t *testing.T) {
 	}
 	awaitLead(t, n, first)
 	dir := t.TempDir()
-	if _, err := inst.Jcmd(); err != nil {
+	if _, err := jvm.Jcmd(inst.Java); err != nil {
 		t.Log("SKIPPED: no recording was taken: ", err)
 	} else {
 		wantRecording(t, n, filepath.Join(dir, "controller-1001.jfr"))
@@ -153,7 +154,7 @@ func TestKafka(t *testing.T) {
 	if err := n.Collect(ctx, dir); err != nil {
 		t.Error(err)
 	}
-	for _, file := range []string{".log", ".trace.jsonl", ".properties"} {
+	for _, file := range []string{".log", ".trace.jsonl", ".properties", ".metrics.jsonl"} {
 		if b, err := os.ReadFile(filepath.Join(dir, "controller-1001"+file)); err != nil || len(b) == 0 {
 			t.Errorf("%s: %d bytes, %v", file, len(b), err)
 		}

@@ -29,6 +29,7 @@ type Node struct {
 	disked     bool              // it reads the faults of its disk
 	agentImage string            // of the sidecar that makes network faults
 	labels     map[string]string // of the sidecar
+	figures    *figures          // of a program that writes none itself; nil for others
 
 	// configure gives the files that have the node keep its data in a directory
 	// where there is nothing but these; nil where that is not needed.
@@ -43,13 +44,14 @@ type Node struct {
 
 // running is one life of the container, from a start to its end.
 type running struct {
-	proc   *process      // nil where its process is not this host's
-	agent  *sidecar      // nil before the first use
-	exited chan struct{} // closed when the engine has seen the end
-	exitNs int64
-	code   int   // -1 for a signal's end
-	status int   // as the engine reports it
-	err    error // of waiting for the end
+	proc    *process      // nil where its process is not this host's
+	sampled int           // the pid whose figures are taken, 0 for none
+	agent   *sidecar      // nil before the first use
+	exited  chan struct{} // closed when the engine has seen the end
+	exitNs  int64
+	code    int   // -1 for a signal's end
+	status  int   // as the engine reports it
+	err     error // of waiting for the end
 }
 
 // Name implements provider.Node.
@@ -77,6 +79,9 @@ func (n *Node) Start(ctx context.Context) error {
 	r := &running{exited: make(chan struct{})}
 	if info, err := n.tc.Inspect(ctx); err == nil && info.State != nil {
 		r.proc = openProcess(info.State.Pid, n.ID())
+		if n.figures != nil && r.proc != nil {
+			r.sampled = info.State.Pid
+		}
 	}
 	n.run, n.paused = r, false
 	go n.watch(r)
@@ -88,6 +93,9 @@ func (n *Node) Start(ctx context.Context) error {
 func (n *Node) watch(r *running) {
 	defer close(r.exited)
 	defer r.proc.close()
+	if r.sampled != 0 {
+		defer n.figures.follow(n.name, r.sampled)()
+	}
 	stop := context.AfterFunc(n.life, r.proc.close)
 	defer stop()
 	r.exitNs = r.proc.waitExit()

@@ -1,17 +1,18 @@
-package kafka
+package jvm
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strconv"
 )
 
 // Jcmd finds the program that speaks to a running JVM: beside java, where that is
 // a JDK's.
-func (i Installation) Jcmd() (string, error) {
-	java, err := exec.LookPath(i.Java)
+func Jcmd(java string) (string, error) {
+	java, err := exec.LookPath(java)
 	if err == nil {
 		java, err = filepath.EvalSymlinks(java)
 	}
@@ -25,12 +26,12 @@ func (i Installation) Jcmd() (string, error) {
 	return jcmd, nil
 }
 
-// RecordFlags have a JVM record itself into a ring of files among the node's own:
-// those elsewhere would outlive a JVM that is killed.
-func (l Place) RecordFlags() []string {
+// RecordFlags have a JVM record itself into a ring of files in dir, among the node's
+// own: those elsewhere would outlive a JVM that is killed.
+func RecordFlags(dir string) []string {
 	return []string{
 		"-XX:StartFlightRecording=settings=profile,maxsize=64m",
-		"-XX:FlightRecorderOptions=repository=" + path.Join(path.Dir(l.Data), "recording"),
+		"-XX:FlightRecorderOptions=repository=" + dir,
 	}
 }
 
@@ -38,4 +39,21 @@ func (l Place) RecordFlags() []string {
 // recorded to a file.
 func DumpArgs(pid int, file string) []string {
 	return []string{strconv.Itoa(pid), "JFR.dump", "filename=" + file}
+}
+
+// Dump has the JVM of a pid, which java runs on, write what it has recorded to a
+// file.
+func Dump(ctx context.Context, java string, pid int, file string) error {
+	jcmd, err := Jcmd(java)
+	if err == nil {
+		file, err = filepath.Abs(file) // the JVM's own directory is another
+	}
+	if err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, jcmd, DumpArgs(pid, file)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", jcmd, err, bytes.TrimSpace(out[max(0, len(out)-600):]))
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package kafka
+package jvm
 
 import (
 	"os"
@@ -24,12 +24,11 @@ func TestJcmd(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "java"), link); err != nil {
 		t.Fatal(err)
 	}
-	inst := Installation{Java: link}
-	if _, err := inst.Jcmd(); err == nil || !strings.Contains(err.Error(), "jcmd comes with a JDK") {
+	if _, err := Jcmd(link); err == nil || !strings.Contains(err.Error(), "jcmd comes with a JDK") {
 		t.Error(err)
 	}
 	program("jcmd")
-	if jcmd, err := inst.Jcmd(); err != nil || jcmd != filepath.Join(dir, "jcmd") {
+	if jcmd, err := Jcmd(link); err != nil || jcmd != filepath.Join(dir, "jcmd") {
 		t.Errorf("%s, %v", jcmd, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"kbench/harness/jvm"
 )
 
 // HeapArgs are the arguments of jcmd that have the JVM of a pid collect its whole
@@ -29,7 +31,7 @@ func LiveBytes(histogram []byte) (int64, error) {
 
 // LiveHeap implements provider.Heaped.
 func (s *Server) LiveHeap(ctx context.Context) (int64, error) {
-	jcmd, err := s.cfg.Jcmd()
+	jcmd, err := jvm.Jcmd(s.cfg.Java)
 	if err != nil {
 		return 0, err
 	}

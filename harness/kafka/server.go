@@ -11,11 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"kbench/harness/child"
+	"kbench/harness/jvm"
 	"kbench/harness/provider"
-	"kbench/internal/nodemetrics"
 )
 
 // Config says what to start and where. All fields but those of Kafka that may
@@ -108,7 +107,7 @@ func (s *Server) Start(context.Context) error {
 	defer func() { _ = log.Close() }()
 	place, own := s.cfg.place(), []string{"-XX:ErrorFile=" + s.file("hs_err.log")}
 	if s.cfg.Record {
-		own = append(own, place.RecordFlags()...)
+		own = append(own, jvm.RecordFlags(s.file(recordingDir))...)
 	}
 	args := place.Args(s.cfg.Heap, append(own, s.cfg.JVM...))
 	cmd := exec.Command(s.cfg.Java, args...)
@@ -116,24 +115,10 @@ func (s *Server) Start(context.Context) error {
 	// A group of its own, so that Ctrl-C in the terminal reaches kbench alone;
 	// it is killed when kbench is.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	sampling, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	if err := s.Launch(cmd, func() { stop(); <-done }); err != nil {
-		stop()
-		close(done)
+	if err := jvm.Launch(s.Process, cmd, s.file(metricsFile), s.file("data")); err != nil {
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
-	go s.sample(sampling, s.Pid(), done)
 	return nil
-}
-
-// sample writes what the process uses until it ends. A file that cannot be
-// written costs the figures and not the run.
-func (s *Server) sample(ctx context.Context, pid int, done chan<- struct{}) {
-	defer close(done)
-	_ = (&nodemetrics.Sampler{
-		Node: s.Name(), File: s.file(metricsFile), DataDir: s.file("data"), Interval: time.Second, Pid: pid,
-	}).Run(ctx)
 }
 
 // ordered is the exit code of a JVM that SIGTERM ended after its shutdown hooks
@@ -152,8 +137,9 @@ func (s *Server) Wait(ctx context.Context) (int64, int, error) {
 
 // The node's files over all its starts.
 const (
-	logFile     = "server.log"
-	metricsFile = "metrics.jsonl"
+	logFile      = "server.log"
+	metricsFile  = "metrics.jsonl"
+	recordingDir = "recording"
 )
 
 // Trace implements provider.Node: what the log tells.
@@ -176,18 +162,7 @@ func (s *Server) DumpRecording(ctx context.Context, file string) error {
 	if !s.cfg.Record || !s.Running() {
 		return nil
 	}
-	jcmd, err := s.cfg.Jcmd()
-	if err == nil {
-		file, err = filepath.Abs(file) // the JVM's own directory is another
-	}
-	if err != nil {
-		return err
-	}
-	out, err := exec.CommandContext(ctx, jcmd, DumpArgs(s.Pid(), file)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", jcmd, err, tail(out))
-	}
-	return nil
+	return jvm.Dump(ctx, s.cfg.Java, s.Pid(), file)
 }
 
 // Collect implements provider.Node. The configuration goes with the log.

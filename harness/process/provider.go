@@ -164,13 +164,13 @@ func (p *Provider) networkedLocked(n provider.Node) provider.Node {
 }
 
 // ZooKeeper implements provider.Provider.
-func (p *Provider) ZooKeeper(ctx context.Context, size int, tickTime time.Duration) (provider.Ensemble, error) {
+func (p *Provider) ZooKeeper(ctx context.Context, z provider.ZooKeeper) (provider.Ensemble, error) {
 	found, err := zookeeper.Find()
 	if err != nil {
 		return nil, err
 	}
 	e, err := zookeeper.Start(ctx, zookeeper.Config{
-		Installation: found, Dir: p.cfg.WorkDir, Size: size, TickTime: tickTime,
+		Installation: found, Dir: p.cfg.WorkDir, Size: z.Size, TickTime: z.TickTime, Record: z.Record,
 		Reserve: p.Reserve, Within: p.within,
 	})
 	if err != nil {

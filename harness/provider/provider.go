@@ -45,9 +45,9 @@ type Provider interface {
 	// Launch starts `kbench node` with cfg. It fills in the paths of cfg
 	// (DataDir, TraceFile, Metrics.File) and does not wait for readiness.
 	Launch(ctx context.Context, cfg nodeconfig.Config) (Node, error)
-	// ZooKeeper starts a real ensemble of size servers (1 or 3) and waits
-	// until it serves. Its error says what is missing and how to get it.
-	ZooKeeper(ctx context.Context, size int, tickTime time.Duration) (Ensemble, error)
+	// ZooKeeper starts a real ensemble and waits until it serves. Its error says
+	// what is missing and how to get it.
+	ZooKeeper(ctx context.Context, z ZooKeeper) (Ensemble, error)
 	// Kafka starts a process of real Apache Kafka and does not wait for
 	// readiness. Its error says what is missing and how to get it.
 	Kafka(ctx context.Context, k Kafka) (Node, error)
@@ -60,6 +60,13 @@ type Provider interface {
 type File struct {
 	Name string // without a directory
 	Data []byte
+}
+
+// ZooKeeper is a real ensemble that is to be started.
+type ZooKeeper struct {
+	Size     int           // servers: 1, 3, 5 or 7
+	TickTime time.Duration // clients negotiate sessions of 2 to 20 of it
+	Record   bool          // has the JVMs record themselves: its members are Recorders
 }
 
 // Ensemble is a running real ZooKeeper.

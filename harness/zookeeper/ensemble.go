@@ -32,6 +32,8 @@ type Config struct {
 	// HeapMB bounds each server's heap, 2048 by default; a million znodes take
 	// some 500.
 	HeapMB int
+	// Record has each server's JVM record itself.
+	Record bool
 	// ReadyWithin bounds the start, three minutes by default.
 	ReadyWithin time.Duration
 }
@@ -247,7 +249,7 @@ func (e *Ensemble) configure(ctx context.Context, cfg Config) error {
 		}
 		s := &Server{
 			Process: child.New(name, filepath.Join(cfg.Dir, name, "pid")),
-			dir:     filepath.Join(cfg.Dir, name), java: cfg.Java,
+			dir:     filepath.Join(cfg.Dir, name), java: cfg.Java, record: cfg.Record,
 			addr: fmt.Sprintf("%s:%d", host, ports[0]),
 		}
 		if s.Within, err = cfg.Within(name); err != nil {

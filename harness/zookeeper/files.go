@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kbench/harness/jvm"
 )
 
 // configure writes zoo.cfg, myid and the logging files, and composes the
@@ -33,7 +35,11 @@ func (s *Server) configure(cfg Config, id int, quorum string) error {
 			return err
 		}
 	}
-	s.args = slices.Concat(Flags(cfg.HeapMB), []string{
+	flags := Flags(cfg.HeapMB)
+	if s.record {
+		flags = append(flags, jvm.RecordFlags(s.file("recording"))...)
+	}
+	s.args = slices.Concat(flags, []string{
 		"-XX:ErrorFile=" + filepath.Join(s.dir, "hs_err.log"),
 		"-cp", conf + string(os.PathListSeparator) + strings.Join(cfg.ClassPath, string(os.PathListSeparator)),
 		MainClass, filepath.Join(conf, "zoo.cfg"),

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"kbench/harness/child"
+	"kbench/harness/jvm"
 )
 
 // Server is one ZooKeeper process. It implements provider.Node.
@@ -21,6 +22,7 @@ type Server struct {
 	dir, addr string
 	java      string
 	args      []string
+	record    bool
 }
 
 // Addr is its client address, host:port, the same after every restart.
@@ -31,7 +33,7 @@ func (s *Server) Start(context.Context) error {
 	if s.Running() {
 		return fmt.Errorf("start %s: %w", s.Name(), child.ErrRunning)
 	}
-	log, err := os.OpenFile(s.file("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(s.file(logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
@@ -41,7 +43,7 @@ func (s *Server) Start(context.Context) error {
 	// A group of its own keeps Ctrl-C from it; the kernel kills it with the
 	// thread that started it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := s.Launch(cmd, nil); err != nil {
+	if err := jvm.Launch(s.Process, cmd, s.file(metricsFile), s.DataDir()); err != nil {
 		return fmt.Errorf("start %s: %w", s.Name(), err)
 	}
 	return nil
@@ -52,21 +54,39 @@ func (s *Server) Trace(context.Context) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader("")), nil
 }
 
+// The server's files over all its starts.
+const (
+	logFile     = "server.log"
+	metricsFile = "metrics.jsonl"
+)
+
 // Collect implements provider.Node.
 func (s *Server) Collect(_ context.Context, dir string) error {
-	b, err := os.ReadFile(s.file("server.log"))
-	if errors.Is(err, os.ErrNotExist) {
+	var errs []error
+	for from, to := range map[string]string{logFile: ".log", metricsFile: ".metrics.jsonl"} {
+		b, err := os.ReadFile(s.file(from))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, s.Name()+to), b, 0o644)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// DumpRecording implements provider.Recorder.
+func (s *Server) DumpRecording(ctx context.Context, file string) error {
+	if !s.record || !s.Running() {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, s.Name()+".log"), b, 0o644)
+	return jvm.Dump(ctx, s.java, s.Pid(), file)
 }
 
 // logTail is the end of the log for an error message.
 func (s *Server) logTail() string {
-	b, err := os.ReadFile(s.file("server.log"))
+	b, err := os.ReadFile(s.file(logFile))
 	if err != nil || len(bytes.TrimSpace(b)) == 0 {
 		return "(empty)"
 	}

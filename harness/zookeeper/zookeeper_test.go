@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"kbench/harness/jvm"
 	"kbench/harness/provider"
 )
 
@@ -122,7 +123,7 @@ func TestEnsemble(t *testing.T) {
 		t.Chdir(t.TempDir())
 		dir := "data" // of kbench's directory, not of the servers'
 		ctx := within(t, 6*time.Minute)
-		e, err := Start(ctx, Config{Installation: inst, Dir: dir, Size: size, TickTime: 500 * time.Millisecond})
+		e, err := Start(ctx, Config{Installation: inst, Dir: dir, Size: size, TickTime: 500 * time.Millisecond, Record: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,8 +146,12 @@ func TestEnsemble(t *testing.T) {
 		if err := e.Ready(ctx); err != nil {
 			t.Fatal(err)
 		}
+		recorded(t, ctx, first, filepath.Join(dir, "zookeeper-1.jfr"))
 		if err := first.Collect(ctx, dir); err != nil {
 			t.Error(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "zookeeper-1.metrics.jsonl")); err != nil || !strings.Contains(string(b), `"node":"zookeeper-1"`) {
+			t.Errorf("what it uses is %q, %v", b, err)
 		}
 		var pids []int
 		for _, s := range e.servers {
@@ -170,6 +175,21 @@ func TestEnsemble(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "zookeeper-*", "*")); len(left) != 0 {
 			t.Errorf("left behind: %v", left)
 		}
+	}
+}
+
+// recorded looks for what a JVM recorded of itself, where Java is a JDK.
+func recorded(t *testing.T, ctx context.Context, n provider.Recorder, file string) {
+	t.Helper()
+	if _, err := jvm.Jcmd(installation(t).Java); err != nil {
+		t.Log("SKIPPED: no recording was taken: ", err)
+		return
+	}
+	if err := n.DumpRecording(ctx, file); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(b), "FLR\x00") {
+		t.Errorf("no recording: %d bytes, %v", len(b), err)
 	}
 }
 

@@ -61,7 +61,7 @@ func newRig(t *testing.T, protocol string) *rig {
 	r.protocol, r.registered, r.front, r.keepers = protocol, r.znode, first, realBrokers
 	r.granted = `Controlled shutdown request returned successfully`
 	var err error
-	if r.store, err = r.provider.ZooKeeper(t.Context(), 1, tick); err != nil {
+	if r.store, err = r.provider.ZooKeeper(t.Context(), provider.ZooKeeper{Size: 1, TickTime: tick}); err != nil {
 		t.Fatal(err)
 	}
 	if r.znodes, _, err = zk.Connect(r.store.Servers(), realSession, zk.WithLogger(silent{})); err != nil {

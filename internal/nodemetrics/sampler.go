@@ -51,10 +51,15 @@ func (s *Sampler) Run(ctx context.Context) error {
 		return fmt.Errorf("open the metrics of %s: %w", s.Node, err)
 	}
 	defer func() { _ = f.Close() }()
+	return s.RunTo(ctx, f)
+}
+
+// RunTo is Run that writes to w in place of File.
+func (s *Sampler) RunTo(ctx context.Context, w io.Writer) error {
 	tick := time.NewTicker(max(s.Interval, 100*time.Millisecond))
 	defer tick.Stop()
 	for {
-		if err := s.write(f); err != nil {
+		if err := s.write(w); err != nil {
 			return fmt.Errorf("write the metrics of %s: %w", s.Node, err)
 		}
 		select {
