@@ -16,7 +16,7 @@ type Resource struct {
 	HeapBytes    int64  `json:"heap_bytes"`    // live Go objects now, 0 where the node is no Go program
 	Goroutines   int64  `json:"goroutines"`    // now, 0 where the node is no Go program
 	WrittenBytes int64  `json:"written_bytes"` // to files and sockets, sum
-	DataBytes    int64  `json:"data_bytes"`    // size of the data directory when it was last walked
+	DataBytes    int64  `json:"data_bytes"`    // size of the data directory when it was last walked, 0 where that is not known: of a JVM in a container
 }
 
 // EachResource hands the lines of metrics.jsonl to f, in the order written. An

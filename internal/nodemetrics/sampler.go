@@ -26,7 +26,7 @@ type Sample struct {
 	HeapBytes    int64            `json:"heap_bytes"`    // live Go objects now; 0 of a program that is not Go's
 	Goroutines   int64            `json:"goroutines"`    // now; 0 of a program that is not Go's
 	WrittenBytes int64            `json:"written_bytes"` // to files and sockets, sum
-	DataBytes    int64            `json:"data_bytes"`    // size of the data directory when it was last walked
+	DataBytes    int64            `json:"data_bytes"`    // size of the data directory when it was last walked, 0 without one
 	Gauges       map[string]int64 `json:"gauges,omitempty"`
 }
 

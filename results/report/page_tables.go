@@ -42,16 +42,19 @@ func (rep *Report) resourceSection() section {
 	s := section{ID: "resources", Title: "Resources by node", Intro: "Over all repeats of a cell. CPU is user and system time while the node ran; memory and goroutines are the most seen. The timelines show them over time."}
 	t := &dataTable{Caption: "Resources by node", Head: []string{"side", rep.pointHeader(), "node", "CPU", "mean cores", "peak memory", "peak heap", "goroutines", "written", "data"}, Numbers: 3}
 	for _, u := range rep.Resources {
-		heap, goroutines := "–", "–"
+		heap, goroutines, data := "–", "–", "–"
 		if u.PeakHeap > 0 {
 			heap = chart.Bytes(float64(u.PeakHeap))
 		}
 		if u.Goroutines > 0 {
 			goroutines = fmt.Sprint(u.Goroutines)
 		}
+		if u.DataBytes > 0 {
+			data = chart.Bytes(float64(u.DataBytes))
+		}
 		t.Rows = append(t.Rows, row{Cells: []string{
 			rep.side(u.Cell), rep.point(u.Cell), u.Node, fmt.Sprintf("%.1f s", u.CPUSeconds), fmt.Sprintf("%.2f", u.cores()), chart.Bytes(float64(u.PeakRSS)),
-			heap, goroutines, chart.Bytes(float64(u.WrittenBytes)), chart.Bytes(float64(u.DataBytes)),
+			heap, goroutines, chart.Bytes(float64(u.WrittenBytes)), data,
 		}})
 	}
 	if len(t.Rows) > 0 {
