@@ -48,11 +48,19 @@ func (s Sample) check() error {
 
 func (s Sample) row() []string {
 	return []string{
-		GuardFormula(s.Cell), GuardFormula(s.Workload), strconv.Itoa(s.Repeat), strconv.Itoa(s.Trial), s.Metric,
+		cellText(s.Cell), cellText(s.Workload), strconv.Itoa(s.Repeat), strconv.Itoa(s.Trial), s.Metric,
 		strconv.FormatFloat(s.Value, 'f', -1, 64), string(s.Unit), strconv.FormatInt(s.AtNs, 10),
-		GuardFormula(s.Subject), strconv.FormatBool(s.Valid), GuardFormula(s.Reason),
+		cellText(s.Subject), strconv.FormatBool(s.Valid), cellText(s.Reason),
 	}
 }
+
+// cellText is text as a cell of the file holds it, where a carriage return stands
+// at the end of a row alone; textOfCell reads it.
+func cellText(s string) string { return GuardFormula(dropCR(s)) }
+
+func textOfCell(s string) string { return unguard(dropCR(s)) }
+
+func dropCR(s string) string { return strings.ReplaceAll(s, "\r", "") }
 
 // sampleWriter writes trials.csv: RFC 4180, CRLF ends a row.
 func sampleWriter(w io.Writer) (*csv.Writer, error) {
@@ -101,8 +109,8 @@ func readSamples(r io.Reader) ([]Sample, error) {
 
 func parseSample(row []string) (Sample, error) {
 	s := Sample{
-		Cell: unguard(row[0]), Workload: unguard(row[1]), Metric: strings.Clone(row[4]), Unit: Unit(row[6]),
-		Subject: unguard(row[8]), Reason: unguard(row[10]),
+		Cell: textOfCell(row[0]), Workload: textOfCell(row[1]), Metric: strings.Clone(row[4]), Unit: Unit(row[6]),
+		Subject: textOfCell(row[8]), Reason: textOfCell(row[10]),
 	}
 	var errs [5]error
 	s.Repeat, errs[0] = strconv.Atoi(row[2])
