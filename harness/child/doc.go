@@ -2,7 +2,7 @@
 // a node of kbench and a server of ZooKeeper have in common.
 //
 // It owns the process, the stamps of its signals and of its exit, and the
-// record by which a later clean-up recognises it. It must not know what runs.
+// record by which a later clean-up recognises it, and copies what it wrote. It must not know what runs.
 // harness/process and harness/zookeeper embed a Process in their nodes; its
 // methods may be called from any goroutine.
 //

@@ -177,16 +177,7 @@ func (s *Server) Collect(ctx context.Context, dir string) error {
 	} else if len(b) > 0 {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, s.Name()+".trace.jsonl"), b, 0o644))
 	}
-	for from, to := range map[string]string{logFile: ".log", metricsFile: ".metrics.jsonl", "server.properties": ".properties"} {
-		b, err := os.ReadFile(s.file(from))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, s.Name()+to), b, 0o644)
-		}
-		errs = append(errs, err)
-	}
+	errs = append(errs, s.CopyFiles(dir, map[string]string{s.file(logFile): ".log", s.file(metricsFile): ".metrics.jsonl", s.file("server.properties"): ".properties"}))
 	return errors.Join(errs...)
 }
 

@@ -67,31 +67,10 @@ func (n *Node) Trace(context.Context) (io.ReadCloser, error) {
 
 // Collect implements provider.Node.
 func (n *Node) Collect(_ context.Context, dir string) error {
-	var errs []error
-	for from, to := range map[string]string{"node.log": ".log", "trace.jsonl": ".trace.jsonl", "metrics.jsonl": ".metrics.jsonl"} {
-		err := copyFile(n.file(from), filepath.Join(dir, n.Name()+to))
-		if !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	return n.CopyFiles(dir, map[string]string{n.file("node.log"): ".log", n.file("trace.jsonl"): ".trace.jsonl", n.file("metrics.jsonl"): ".metrics.jsonl"})
 }
 
 func (n *Node) file(name string) string { return filepath.Join(n.dir, name) }
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
 
 // DataDir is where the node keeps its data.
 func (n *Node) DataDir() string { return n.file("data") }

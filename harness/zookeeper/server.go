@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,18 +61,7 @@ const (
 
 // Collect implements provider.Node.
 func (s *Server) Collect(_ context.Context, dir string) error {
-	var errs []error
-	for from, to := range map[string]string{logFile: ".log", metricsFile: ".metrics.jsonl"} {
-		b, err := os.ReadFile(s.file(from))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, s.Name()+to), b, 0o644)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return s.CopyFiles(dir, map[string]string{s.file(logFile): ".log", s.file(metricsFile): ".metrics.jsonl"})
 }
 
 // DumpRecording implements provider.Recorder.
