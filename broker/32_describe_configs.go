@@ -16,14 +16,6 @@ import (
 	"kbench/kafka/wire"
 )
 
-// topicDefaults are the values that hold for a topic that sets none; only
-// min.insync.replicas has an effect here.
-var topicDefaults = map[string]string{
-	"cleanup.policy": "delete", "max.message.bytes": "1048588", "min.insync.replicas": "1",
-	"retention.bytes": "-1", "retention.ms": "604800000", "segment.bytes": "1073741824",
-	"unclean.leader.election.enable": "false",
-}
-
 // handleDescribeConfigs answers from the image and the broker's own settings.
 func (b *Broker) handleDescribeConfigs(ctx context.Context, r *wire.Request) (kmsg.Response, error) {
 	req := r.Body.(*kmsg.DescribeConfigsRequest)
@@ -67,7 +59,11 @@ func (b *Broker) configLayers(ctx context.Context, img *metadata.Image, r metada
 		if _, ok := img.Topic(r.Name); err == nil && !ok {
 			err = fmt.Errorf("topic %s is not known: %w", r.Name, kafka.UnknownTopicOrPartition)
 		}
-		return []configLayer{set, {kmsg.ConfigSourceDefaultConfig, topicDefaults}}, err
+		own, err2 := read(metadata.ConfigResource{Type: metadata.BrokerConfig, Name: id}, kmsg.ConfigSourceDynamicBrokerConfig)
+		all, err3 := read(metadata.ConfigResource{Type: metadata.BrokerConfig}, kmsg.ConfigSourceDynamicDefaultBrokerConfig)
+		def := b.plane.topicDef()
+		own.values, all.values = def.SetBy(own.values), def.SetBy(all.values)
+		return []configLayer{set, own, all, {kmsg.ConfigSourceStaticBrokerConfig, def.SetBy(b.settings())}, {kmsg.ConfigSourceDefaultConfig, def.Defaults()}}, errors.Join(err, err2, err3)
 	case r.Type == metadata.BrokerConfig && r.Name == "":
 		set, err := read(r, kmsg.ConfigSourceDynamicDefaultBrokerConfig)
 		return []configLayer{set}, err

@@ -9,7 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
-	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 )
@@ -66,7 +65,7 @@ func (p *zkPlane) configurable(res metadata.ConfigResource) error {
 // writeConfigs checks the whole configuration of a resource and writes it.
 func (p *zkPlane) writeConfigs(ctx context.Context, res metadata.ConfigResource, values map[string]string, validateOnly bool) error {
 	if res.Type == metadata.TopicConfig {
-		if err := admin.TopicConfigs3.Validate(values); err != nil {
+		if err := p.topicDef().Validate(values); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"kbench/broker/replica"
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 )
@@ -39,6 +40,8 @@ type Plane interface {
 	clusterID() string
 	// configs gives what is set for a resource; the map is the caller's.
 	configs(ctx context.Context, r metadata.ConfigResource) (map[string]string, error)
+	// topicDef defines the configurations that topics have in this mode.
+	topicDef() *admin.ConfigDef
 	// topicConfig is configs for a topic on the produce path: cached, and nil
 	// where it cannot be had.
 	topicConfig(ctx context.Context, topic string) map[string]string

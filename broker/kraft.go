@@ -14,6 +14,7 @@ import (
 
 	"kbench/internal/trace"
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/kraftcontroller/raftclient"
@@ -186,6 +187,8 @@ func (p *kraftPlane) controllerID(img *metadata.Image) kafka.BrokerID {
 func (p *kraftPlane) configs(_ context.Context, r metadata.ConfigResource) (map[string]string, error) {
 	return p.b.Image().Config(r), nil
 }
+
+func (p *kraftPlane) topicDef() *admin.ConfigDef { return admin.TopicConfigs }
 
 func (p *kraftPlane) topicConfig(_ context.Context, topic string) map[string]string {
 	return p.b.Image().Config(metadata.ConfigResource{Type: metadata.TopicConfig, Name: topic})

@@ -8,11 +8,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 )
 
-// configured is a broker of a cluster with a topic and something set for client
-// metrics and for a group.
+// configured is a broker of a cluster with a topic and something set for it, for
+// all brokers, for client metrics and for a group.
 func configured(t *testing.T) *process {
 	r := newKRaftRig(t)
 	p := r.start(1, nil)
@@ -21,6 +22,8 @@ func configured(t *testing.T) *process {
 		return &metadata.ConfigRecord{ResourceType: kind, ResourceName: name, Name: key, Value: &value}
 	}
 	r.write(
+		set(metadata.TopicConfig, "orders", "retention.bytes", "7"),
+		set(metadata.BrokerConfig, "", "log.retention.minutes", "2"),
 		set(metadata.ClientMetricsConfig, "slow-clients", "interval.ms", "60000"),
 		set(metadata.ClientMetricsConfig, "slow-clients", "metrics", "org.apache.kafka.producer"),
 		set(metadata.GroupConfig, "readers", "consumer.session.timeout.ms", "50000"),
@@ -97,6 +100,32 @@ func TestKRaftDescribeClientMetrics(t *testing.T) {
 	groups.Version = 5
 	if resp := ask[*kmsg.ListGroupsResponse](t, p.addr(), groups); resp.ErrorCode != 0 || len(resp.Groups) != 0 {
 		t.Errorf("ListGroups: %+v", resp)
+	}
+}
+
+// TestKRaftDescribeTopicConfigs: all that Kafka's topics have, each with where it
+// comes from.
+func TestKRaftDescribeTopicConfigs(t *testing.T) {
+	p := configured(t)
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Version = 4
+	res := kmsg.NewDescribeConfigsRequestResource()
+	res.ResourceType, res.ResourceName = kmsg.ConfigResourceTypeTopic, "orders"
+	req.Resources = append(req.Resources, res)
+	got := map[string]string{}
+	for _, c := range ask[*kmsg.DescribeConfigsResponse](t, p.addr(), req).Resources[0].Configs {
+		got[c.Name] = fmt.Sprintf("%s %s", *c.Value, c.Source)
+	}
+	for name, want := range map[string]string{
+		"retention.bytes": "7 DYNAMIC_TOPIC_CONFIG", "retention.ms": "120000 DYNAMIC_DEFAULT_BROKER_CONFIG",
+		"min.insync.replicas": "1 STATIC_BROKER_CONFIG", "segment.bytes": "1073741824 DEFAULT_CONFIG",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if want := len(admin.TopicConfigs.Defaults()); len(got) != want {
+		t.Errorf("%d configurations, want %d", len(got), want)
 	}
 }
 

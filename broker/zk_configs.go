@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kbench/kafka"
+	"kbench/kafka/admin"
 	"kbench/kafka/metadata"
 	"kbench/kafka/wire"
 	"kbench/zkcontroller/zk"
@@ -68,6 +69,8 @@ func (p *zkPlane) configs(ctx context.Context, r metadata.ConfigResource) (map[s
 	typ, entity := configEntity(r)
 	return s.ReadConfig(ctx, typ, entity)
 }
+
+func (p *zkPlane) topicDef() *admin.ConfigDef { return admin.TopicConfigs3 }
 
 func configEntity(r metadata.ConfigResource) (typ, entity string) {
 	switch {

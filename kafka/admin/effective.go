@@ -9,9 +9,39 @@ import (
 )
 
 // shownTopicConfigs are the names of TopicConfigs that are told, sorted.
-var shownTopicConfigs = slices.DeleteFunc(slices.Sorted(maps.Keys(TopicConfigs.keys)), func(name string) bool {
-	return TopicConfigs.keys[name].internal
-})
+var shownTopicConfigs = slices.Sorted(maps.Keys(TopicConfigs.Defaults()))
+
+// Defaults gives what holds where nothing is set, of all that is told.
+func (d *ConfigDef) Defaults() map[string]string {
+	out := make(map[string]string, len(d.keys))
+	for name, key := range d.keys {
+		if !key.internal {
+			out[name] = key.value
+		}
+	}
+	return out
+}
+
+// SetBy gives what a configuration of brokers sets of the defaults of topics, by
+// the names of topics.
+func (d *ConfigDef) SetBy(broker map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, key := range d.keys {
+		if value, set := key.setBy(broker); set {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func (k configKey) setBy(broker map[string]string) (string, bool) {
+	for _, s := range k.synonyms {
+		if value, set := broker[s.name]; set {
+			return s.convert(value), true
+		}
+	}
+	return "", false
+}
 
 // EffectiveTopicConfigs gives what holds for a topic by name, and where it comes
 // from: the topic's own configuration, that of node, that of all brokers, or
@@ -40,10 +70,8 @@ func effective(name string, topic, node, brokers map[string]string) (string, kms
 		{node, kmsg.ConfigSourceDynamicBrokerConfig},
 		{brokers, kmsg.ConfigSourceDynamicDefaultBrokerConfig},
 	} {
-		for _, s := range key.synonyms {
-			if value, set := from.values[s.name]; set {
-				return s.convert(value), from.source
-			}
+		if value, set := key.setBy(from.values); set {
+			return value, from.source
 		}
 	}
 	return key.value, kmsg.ConfigSourceDefaultConfig
