@@ -132,8 +132,8 @@ func TestConfigChangesBesideADeadBroker(t *testing.T) {
 			t.slow = append(t.slow, trial.Reason)
 			return
 		}
-		sent, served := countOf(trial, "changes.sent"), countOf(trial, "changes.served")
-		if !trial.Valid || sent != 300 || served != sent-countOf(trial, "changes.failed") || served < 290 {
+		sent, served := countOf(trial, "change.sent"), countOf(trial, "change.served")
+		if !trial.Valid || sent != 300 || served != sent-countOf(trial, "change.failed") || served < 290 {
 			t.Errorf("valid %t: %s; %d of %d changes served: %+v", trial.Valid, trial.Reason, served, sent, trial.Counts)
 		}
 		if all, two := len(rec.values["propagation.last"]), len(rec.values["propagation.broker.2"]); two >= all-100 || two < all/4 {

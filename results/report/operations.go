@@ -158,7 +158,7 @@ func (rep *Report) operationsTable(ops []Operations, st tableStyle) table.Writer
 }
 
 // operationsText is the table of the streams of which something failed, was open,
-// lost, late or dropped, and how many others there are.
+// lost, late or dropped, if there is one, and how many others there are.
 func (rep *Report) operationsText() string {
 	if len(rep.Operations) == 0 {
 		return ""
@@ -172,14 +172,14 @@ func (rep *Report) operationsText() string {
 			sent += o.Sent
 		}
 	}
-	b := "operations (" + operationsDoc + ")\n"
-	if len(amiss) > 0 {
-		b += rep.operationsTable(amiss, textStyle()).Render() + "\n"
-	}
+	well := ""
 	if n := len(rep.Operations) - len(amiss); n > 0 {
-		b += fmt.Sprintf("of %s that sent %d operations nothing failed, was open, lost, late or dropped\n", plural(n, "stream", "streams"), sent)
+		well = fmt.Sprintf("operations: of %s that sent %d nothing failed, was open, lost, late or dropped\n", plural(n, "stream", "streams"), sent)
 	}
-	return b + "\n"
+	if len(amiss) == 0 {
+		return well + "\n"
+	}
+	return "operations (" + operationsDoc + ")\n" + rep.operationsTable(amiss, textStyle()).Render() + "\n" + well + "\n"
 }
 
 // OperationsCSV is what became of the operations of each generator, one a row, as

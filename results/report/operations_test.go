@@ -70,7 +70,7 @@ func TestOperationsInEveryForm(t *testing.T) {
 			}
 		}
 	}
-	if text := rep.Text(); strings.Contains(text, "create.probe") || !strings.Contains(text, "of 1 stream that sent 500 operations nothing failed, was open, lost, late or dropped") {
+	if text := rep.Text(); strings.Contains(text, "create.probe") || !strings.Contains(text, "of 1 stream that sent 500 nothing failed, was open, lost, late or dropped") {
 		t.Errorf("the text lists what is as it should be:\n%s", text)
 	}
 	b, err := rep.OperationsCSV()
