@@ -165,7 +165,10 @@ func (c *cluster) start(id kafka.BrokerID, candidate bool, tune ...func(*Config)
 	go func() { b.served <- b.srv.Serve(ln) }()
 	b.ep = kafka.Endpoint{Listener: "PLAINTEXT", Host: "127.0.0.1", Port: uint16(ln.Addr().(*net.TCPAddr).Port)}
 	b.session = c.connect(zk.Config{})
-	if b.epoch, err = b.session.RegisterBroker(context.Background(), zk.BrokerRegistration{ID: id, Endpoints: []kafka.Endpoint{b.ep}}); err != nil {
+	b.mu.Lock() // the controller may send before the epoch is known here
+	b.epoch, err = b.session.RegisterBroker(context.Background(), zk.BrokerRegistration{ID: id, Endpoints: []kafka.Endpoint{b.ep}})
+	b.mu.Unlock()
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	if b.controller != nil {

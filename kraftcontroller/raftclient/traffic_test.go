@@ -107,7 +107,8 @@ func TestTraceOfAReconciliation(t *testing.T) {
 	if truncated.N != 1 || truncated.Offset != int64(end) || follows.T > truncated.T || durable.T < truncated.T {
 		t.Errorf("follows %+v, truncated %+v, durable %+v", follows, truncated, durable)
 	}
-	if durable.RoundTrips <= follows.RoundTrips || durable.Messages < follows.Messages+4 || durable.Bytes <= follows.Bytes {
+	// The first request may be sent when it follows, or before.
+	if durable.RoundTrips <= follows.RoundTrips || durable.Messages < follows.Messages+3 || durable.Bytes <= follows.Bytes {
 		t.Errorf("from %+v to %+v in no round trip, though it asks twice", follows, durable)
 	}
 }
