@@ -115,15 +115,15 @@ func (r *runner) cell(ctx context.Context, t Turn, attempt, n, total int) result
 	return run.out
 }
 
-// judge gives the verdict by rules fixed beforehand: an error, a failed check
-// or an invalid trial makes the cell invalid; an interrupt or no trial at all
-// leaves it inconclusive.
+// judge gives the verdict by rules fixed beforehand: an error, a failed check, an
+// invalid trial or an interrupt makes the cell invalid; no trial at all leaves it
+// inconclusive.
 func (run *cellRun) judge(ctx context.Context, err error) {
 	valid, invalid, slipped, written := run.rec.tally()
 	fault := errors.Join(append(run.faults, err, written)...)
 	switch {
 	case ctx.Err() != nil:
-		run.out.Verdict = results.Inconclusive
+		run.out.Verdict = results.Invalid
 		run.out.Reasons = append(run.out.Reasons, "interrupted")
 		if run.left != nil { // of the other errors the interrupt is the cause
 			run.out.Reasons = append(run.out.Reasons, run.left.Error())

@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		"bad trial":    {trials: []bool{true, false}, want: results.Invalid, reason: "1 of 2 trials"},
 		"lost a topic": {trials: []bool{true}, check: &results.Check{Name: "acknowledged"}, want: results.Invalid, reason: "acknowledged"},
 		"no trial":     {want: results.Inconclusive, reason: "nothing was measured"},
-		"interrupted":  {ctx: stopped, trials: []bool{true}, err: context.Canceled, want: results.Inconclusive, reason: "interrupted"},
+		"interrupted":  {ctx: stopped, trials: []bool{true}, err: context.Canceled, want: results.Invalid, reason: "interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := newCellRun(t)

@@ -22,7 +22,7 @@ var (
 		Verdict: results.Invalid, Reasons: []string{"check failed: acknowledged"},
 		Checks: []results.Check{{Name: "acknowledged", Looked: 1, Faults: []string{"topic a is missing"}}},
 	}
-	interrupted = results.Cell{Verdict: results.Inconclusive, Reasons: []string{"interrupted"}}
+	interrupted = results.Cell{Verdict: results.Invalid, Reasons: []string{"interrupted"}}
 )
 
 // rehearse runs units with fake clusters, each of which measures one value,
@@ -132,7 +132,7 @@ func TestUnits(t *testing.T) {
 		"an interrupt ends it": {
 			Options{Units: alone, Retries: 3},
 			script{"a.1.1": interrupted},
-			"a.1.1", "a.1.1", results.Inconclusive, "",
+			"a.1.1", "a.1.1", results.Invalid, "",
 		},
 		"pairs": {
 			Options{Units: pairs(2), Retries: 1, StopAtLoss: true},
