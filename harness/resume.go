@@ -61,17 +61,22 @@ func FindUnfinished(path string) (*Unfinished, error) {
 	return u, nil
 }
 
+// CheckPlace is an error where the run was begun in another environment than that
+// of dataDir on this machine: an interrupted machine may have become another one.
+func (u *Unfinished) CheckPlace(dataDir string) error {
+	env, _ := results.Describe(dataDir)
+	if now := env.Hash(); now != u.EnvHash {
+		return fmt.Errorf("%s was begun in environment %s, and this is %s: cells of two machines are not one run; begin anew", u.Dir, u.EnvHash, now)
+	}
+	return nil
+}
+
 // begin makes the run folder, or takes up the one that is resumed.
 func (r *runner) begin() (err error) {
 	u := r.Resume
 	if u == nil {
 		r.w, err = results.Create(r.Out, r.Name, r.started)
 		return err
-	}
-	// An interrupted machine may have become another one.
-	env, _ := results.Describe(r.DataDir)
-	if now := env.Hash(); now != u.EnvHash {
-		return fmt.Errorf("%s was begun in environment %s, and this is %s: cells of two machines are not one run; begin anew", u.Dir, u.EnvHash, now)
 	}
 	if r.w, err = u.folder.Resume(); err != nil {
 		return err

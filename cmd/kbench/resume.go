@@ -38,6 +38,9 @@ func findUnfinished(cmd *cobra.Command, f *runFlags, args []string) (*harness.Un
 	if !cmd.Flags().Changed("data-dir") {
 		f.dataDir = u.DataDir
 	}
+	if err := u.CheckPlace(f.dataDir); err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
 	return u, nil
 }
 

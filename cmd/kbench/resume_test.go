@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"kbench/harness"
 	"kbench/harness/docker"
 	"kbench/harness/netns"
 	"kbench/results"
@@ -145,7 +146,8 @@ func resumeRun(t *testing.T, binary, dir string) string {
 		code int
 		args []string
 	}{
-		{"leave out --trials, spec.yaml", 2, []string{"run", "spec.yaml", "--trials", "3", "--resume", "out"}},
+		{"leave out --trials, spec.yaml", exitUsage, []string{"run", "spec.yaml", "--trials", "3", "--resume", "out"}},
+		{"cells of two machines are not one run", exitUsage, []string{"run", "--resume", begunElsewhere(t, filepath.Join(dir, "out"))}},
 	} {
 		cmd := runKbench(ctx, binary, dir, c.args...)
 		out, _ := cmd.CombinedOutput()
@@ -160,6 +162,28 @@ func resumeRun(t *testing.T, binary, dir string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
+}
+
+// begunElsewhere copies the unfinished run below out, as one of another machine.
+func begunElsewhere(t *testing.T, out string) string {
+	t.Helper()
+	there := t.TempDir()
+	if err := os.CopyFS(there, os.DirFS(out)); err != nil {
+		t.Fatal(err)
+	}
+	u, err := harness.FindUnfinished(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(u.Dir, ".journal")
+	kept, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journal, bytes.ReplaceAll(kept, []byte(u.EnvHash), []byte("0123456789ab")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return there
 }
 
 // checkResumedRun looks for three valid cells, each measured once.
