@@ -17,6 +17,8 @@ import (
 	"kbench/harness/kafka"
 	"kbench/harness/process"
 	"kbench/harness/provider"
+	"kbench/internal/nodeconfig"
+	"kbench/kafka/access"
 )
 
 // broker is the id of a node of a cluster, real or of kbench. All but the
@@ -129,6 +131,10 @@ var build = sync.OnceValues(func() (string, error) {
 
 // shared is a directory of all tests.
 var shared string
+
+// aclsDecide is how the nodes of kbench know users: as the real ones do, which
+// refuse requests about ACLs where nothing obeys them.
+var aclsDecide = nodeconfig.Security{Authorizer: true, SuperUsers: []string{access.Anonymous}}
 
 func TestMain(m *testing.M) {
 	var err error

@@ -20,6 +20,7 @@ import (
 	"kbench/harness/provider"
 	"kbench/internal/nodeconfig"
 	vocabulary "kbench/kafka"
+	"kbench/kafka/access"
 	"kbench/kraftcontroller/metalog"
 )
 
@@ -175,7 +176,7 @@ func (k *kraft) startOurBroker(t *testing.T, id broker) {
 
 func (k *kraft) launch(t *testing.T, id broker, cfg nodeconfig.Config) {
 	t.Helper()
-	cfg.Name, cfg.Mode, cfg.ClusterID = k.name(id), nodeconfig.ModeKRaft, kraftCluster
+	cfg.Name, cfg.Mode, cfg.ClusterID, cfg.Security = k.name(id), nodeconfig.ModeKRaft, kraftCluster, aclsDecide
 	cfg.Timers = nodeconfig.Timers{
 		FetchTimeout: nodeconfig.Duration(fetchTimeout(id)), BrokerSession: nodeconfig.Duration(brokerSession), BrokerHeartbeat: nodeconfig.Duration(brokerHeartbeat),
 	}
@@ -244,7 +245,7 @@ func (k *kraft) nodeProperties(id broker, role, listeners string) kafka.Properti
 		{Key: "auto.leader.rebalance.enable", Value: "false"},
 		{Key: "auto.create.topics.enable", Value: "false"},
 		{Key: "authorizer.class.name", Value: "org.apache.kafka.metadata.authorizer.StandardAuthorizer"},
-		{Key: "super.users", Value: "User:ANONYMOUS"},
+		{Key: "super.users", Value: access.Anonymous},
 	}
 }
 

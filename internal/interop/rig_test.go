@@ -16,6 +16,7 @@ import (
 	"kbench/harness/zookeeper"
 	"kbench/internal/nodeconfig"
 	vocabulary "kbench/kafka"
+	"kbench/kafka/access"
 )
 
 // The brokers of a cluster: real ones, metadata-plane brokers of kbench, and
@@ -113,7 +114,8 @@ func (r *rig) startOurs(t *testing.T, id broker) {
 		ZooKeeper: nodeconfig.ZooKeeper{
 			Servers: r.store.Servers(), SessionTimeout: nodeconfig.Duration(ourSession), Dedicated: dedicated,
 		},
-		Tuning: nodeconfig.Tuning{ZKProtocol: r.protocol},
+		Tuning:   nodeconfig.Tuning{ZKProtocol: r.protocol},
+		Security: aclsDecide,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +144,7 @@ func (r *rig) properties(id broker) kafka.Properties {
 		{Key: "sasl.enabled.mechanisms", Value: "SCRAM-SHA-256"},
 		{Key: "listener.name.sasl.scram-sha-256.sasl.jaas.config", Value: "org.apache.kafka.common.security.scram.ScramLoginModule required;"},
 		{Key: "authorizer.class.name", Value: "kafka.security.authorizer.AclAuthorizer"},
-		{Key: "super.users", Value: "User:ANONYMOUS"},
+		{Key: "super.users", Value: access.Anonymous},
 		{Key: "offsets.topic.num.partitions", Value: strconv.Itoa(offsetsPartitions)},
 		{Key: "offsets.topic.replication.factor", Value: "3"},
 		{Key: "group.initial.rebalance.delay.ms", Value: "0"},

@@ -14,7 +14,8 @@ import (
 
 // Guard checks requests. Its functions are called on connections' goroutines.
 type Guard struct {
-	// Authorizer gives the authorizer of the moment; nil allows everything.
+	// Authorizer gives the authorizer of the moment; nil allows everything but
+	// requests about ACLs, which nobody would obey.
 	Authorizer func() *access.Authorizer
 	// TopicName finds the name of a topic id; nil where ids are not known.
 	TopicName func(id [16]byte) (string, bool)
@@ -47,7 +48,10 @@ func (g Guard) Handler(handle wire.Handler) wire.Handler {
 		check := g.ruleOf(r)
 		c := client{g, g.Authorizer(), r.Principal, hostOf(r.Remote)}
 		next := func() (kmsg.Response, error) { return handle(ctx, r) }
-		if check != nil && c.auth != nil {
+		switch {
+		case c.auth == nil && aboutACLs(r.Key):
+			return refusal.Of(r.Body, kafka.SecurityDisabled, "no authorizer is configured here that would obey ACLs"), nil
+		case c.auth != nil && check != nil:
 			handled := next
 			next = func() (kmsg.Response, error) { return check(c, r, handled) }
 		}
@@ -58,6 +62,9 @@ func (g Guard) Handler(handle wire.Handler) wire.Handler {
 		return resp, err
 	}
 }
+
+// aboutACLs: DescribeAcls, CreateAcls, DeleteAcls.
+func aboutACLs(key int16) bool { return key >= 29 && key <= 31 }
 
 // client is who asks, and whom to ask about them.
 type client struct {

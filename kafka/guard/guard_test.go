@@ -240,6 +240,19 @@ func TestWithoutAuthorizer(t *testing.T) {
 	if g.ask(t, kmsg.NewPtrLeaderAndISRRequest()); len(g.reached) != 1 {
 		t.Error("a node without an authorizer refuses")
 	}
+	create := kmsg.NewPtrCreateACLsRequest()
+	create.Creations = make([]kmsg.CreateACLsRequestCreation, 1)
+	remove := kmsg.NewPtrDeleteACLsRequest()
+	remove.Filters = make([]kmsg.DeleteACLsRequestFilter, 1)
+	for _, code := range []int16{
+		g.ask(t, kmsg.NewPtrDescribeACLsRequest()).(*kmsg.DescribeACLsResponse).ErrorCode,
+		g.ask(t, create).(*kmsg.CreateACLsResponse).Results[0].ErrorCode,
+		g.ask(t, remove).(*kmsg.DeleteACLsResponse).Results[0].ErrorCode,
+	} {
+		if kafka.ErrorCode(code) != kafka.SecurityDisabled || len(g.reached) != 1 {
+			t.Errorf("ACLs that nobody obeys: %v, and %d requests got through", kafka.ErrorCode(code), len(g.reached)-1)
+		}
+	}
 	apis := g.guard.Wrap([]wire.API{{Key: 3, MaxVersion: 9, Handle: func(context.Context, *wire.Request) (kmsg.Response, error) { return nil, nil }}})
 	if len(apis) != 1 || apis[0].Key != 3 || apis[0].MaxVersion != 9 || apis[0].Handle == nil {
 		t.Errorf("wrapped %+v", apis)
