@@ -28,8 +28,7 @@ type decoder struct {
 	faults      Faults
 	spec        Spec
 	thresholdAt []thresholdPlace // where each threshold was written
-	faultAt     []Place          // where each fault of the timeline was written
-	subjectAt   [][]Place        // and where each of those that it meets was
+	written     []written        // where each fault of the timeline was
 	rootAt      Place            // the spec as a whole
 }
 

@@ -206,7 +206,7 @@ func (d *decoder) checkRoster(c Config) {
 					met[i] = append(met[i], w)
 					continue
 				}
-				d.fault(d.subjectAt[i][j], fmt.Sprintf("faults[%d].on", i), fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, on, why), r.offers())
+				d.fault(d.written[i].subjects[j], d.written[i].path+".on", fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, on, why), r.offers())
 			}
 		}
 		d.checkOverlaps(met)
@@ -224,8 +224,8 @@ func (d *decoder) checkOverlaps(met [][]crowd) {
 				continue
 			}
 			if w, both := meet(met[i], met[j]); both {
-				d.fault(d.faultAt[i], fmt.Sprintf("faults[%d]", i),
-					fmt.Sprintf("%s begins at %s on %s, where %s stands from %s to %s (faults[%d])", f.Fault, formatDuration(f.At), w, o.Fault, formatDuration(o.At), formatDuration(o.At+o.For), j),
+				d.fault(d.written[i].at, d.written[i].path,
+					fmt.Sprintf("%s begins at %s on %s, where %s stands from %s to %s (%s)", f.Fault, formatDuration(f.At), w, o.Fault, formatDuration(o.At), formatDuration(o.At+o.For), d.written[j].path),
 					"begin it after that has healed, or name another node; "+workloads.BesideDoc)
 			}
 		}

@@ -41,7 +41,7 @@ type FaultKind struct {
 }
 
 // diskless is why few nodes can have faults of their disk.
-const diskless = "ours alone have an injected file layer: controllers of kraft and the embedded store; JVMs write their files themselves, brokers and the controllers of zk keep no metadata on disk; attach"
+const diskless = "ours alone have an injected file layer: controllers of kraft and the embedded store; JVMs write their files themselves, brokers fetch again what their disks have lost, and the controllers of zk keep no metadata on disk; attach"
 
 const separated = "process without root on Linux: links are cut in network namespaces; attach"
 
@@ -92,6 +92,32 @@ var optional = []string{"jitter"}
 
 const timelineExample = "[{at: 5s, for: 3s, kind: kill, on: controller}]"
 
+// examples are values of the parameters that some kinds alone have.
+var examples = map[string]string{"delay": "50ms", "jitter": "5ms", "lossPerMille": "50", "kbitPerSecond": "1000", "cpuPercent": "50"}
+
+// example is how an entry of the kind may be written.
+func (k FaultKind) example() string {
+	out := "[{at: 5s"
+	if slices.Contains(k.params, "for") {
+		out += ", for: 3s"
+	}
+	out += fmt.Sprintf(", kind: %s, on: controller", k.Fault)
+	for _, p := range k.params {
+		if value, ok := examples[p]; ok && !slices.Contains(optional, p) {
+			out += ", " + p + ": " + value
+		}
+	}
+	return out + "}]"
+}
+
+// written is where a fault of the timeline stands in the spec, for messages. Those
+// that could not be read are not in Spec.Faults, so a place there tells nothing.
+type written struct {
+	path     string // such as faults[2]
+	at       Place
+	subjects []Place // of those that it meets
+}
+
 // timeline reads the faults section.
 func (d *decoder) timeline(n *node) {
 	for i, item := range d.list(n, "faults", timelineExample, maxTimeline) {
@@ -101,8 +127,7 @@ func (d *decoder) timeline(n *node) {
 		}
 		if f, ok := d.timedFault(item, path); ok {
 			d.spec.Faults = append(d.spec.Faults, f)
-			d.faultAt = append(d.faultAt, item.at)
-			d.subjectAt = append(d.subjectAt, subjectsOf(item))
+			d.written = append(d.written, written{path, item.at, subjectsOf(item)})
 		}
 	}
 }
@@ -142,7 +167,7 @@ func (d *decoder) timedFault(item *node, path string) (out workloads.TimedFault,
 	}
 	for _, key := range known {
 		if item.lookup(key) == nil && !slices.Contains(optional, key) {
-			d.fault(item.at, join(path, key), "missing", "write "+timelineExample)
+			d.fault(item.at, join(path, key), "missing", "write "+k.example())
 		}
 	}
 	if out.Jitter > out.Delay {
@@ -197,7 +222,7 @@ func (d *decoder) checkTimeline() {
 		}
 	}
 	for i, f := range s.Faults {
-		path, at := fmt.Sprintf("faults[%d]", i), d.faultAt[i]
+		path, at := d.written[i].path, d.written[i].at
 		if shortest == nil {
 			d.fault(at, path, "no workload of this spec plays faults beside its load", "add the workload propagation or mixed")
 			return
@@ -222,7 +247,7 @@ func cannot(t Target, s *Spec, f workloads.TimedFault) string {
 	onStore := slices.ContainsFunc(f.On, func(on string) bool { return strings.HasPrefix(on, "store") || strings.HasPrefix(on, "zookeeper") })
 	switch f.Fault {
 	case workloads.FaultFsyncDelay, workloads.FaultFsyncError, workloads.FaultDiskFull:
-		return diskCannot(t, s.Base.Cluster.Store, f, onStore)
+		return diskCannot(t, s.Base, f, onStore)
 	case workloads.FaultExpire:
 		if !t.InZooKeeper() {
 			return "its nodes have no session with ZooKeeper"
@@ -234,17 +259,20 @@ func cannot(t Target, s *Spec, f workloads.TimedFault) string {
 	return ""
 }
 
-func diskCannot(t Target, s Store, f workloads.TimedFault, onStore bool) string {
+func diskCannot(t Target, c Config, f workloads.TimedFault, onStore bool) string {
 	brokers := slices.ContainsFunc(f.On, func(on string) bool { return strings.HasPrefix(on, "broker") })
+	ours := brokers && (t.Kafka() == "" || c.Kafka.Brokers != BrokersReal)
 	switch {
+	case ours && t.Kafka() != "" && t.InZooKeeper():
+		return "its brokers keep no metadata on disk"
+	case ours && !t.InZooKeeper():
+		return "its brokers fetch metadata again that their disks have lost; name a controller of kraft"
 	case t.Kafka() != "":
 		return "JVMs write their files themselves, and no layer can be put under them"
 	case t.InZooKeeper() && !onStore:
 		return "its nodes keep no metadata on disk; name the store"
-	case t.InZooKeeper() && s != StoreEmbedded:
+	case t.InZooKeeper() && c.Cluster.Store != StoreEmbedded:
 		return "a real ZooKeeper is a JVM, which writes its files itself; write `store: embedded`"
-	case brokers:
-		return "a broker keeps its metadata in memory; name a controller"
 	}
 	return ""
 }
@@ -255,10 +283,10 @@ func (d *decoder) checkLogDirs(c Config) {
 		if f.Fault != workloads.FaultLogDir {
 			continue
 		}
-		path, on := fmt.Sprintf("faults[%d]", i), strings.Join(f.On, ", ")
+		on := strings.Join(f.On, ", ")
 		for _, t := range d.spec.Targets {
 			if why, cure := logDirCannot(t, c, f); why != "" {
-				d.fault(d.faultAt[i], path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, on, why), cure)
+				d.fault(d.written[i].at, d.written[i].path, fmt.Sprintf("%s cannot have %s on %s: %s", t, f.Fault, on, why), cure)
 			}
 		}
 	}

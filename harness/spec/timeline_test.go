@@ -64,7 +64,11 @@ func TestTimelineRefused(t *testing.T) {
 		"no ZooKeeper":     {timelineHead + "faults: [{at: 1s, for: 1s, kind: kill, on: store}]", "kraft cannot have kill on store: it has no ZooKeeper"},
 		"no session":       {timelineHead + "faults: [{at: 1s, kind: session-expiry, on: broker}]", "kraft cannot have session-expiry on broker"},
 		"no disk":          {timelineHead + "faults: [{at: 1s, for: 1s, kind: fsync-delay, on: broker, delay: 10ms}]", "zk cannot have fsync-delay on broker: its nodes keep no metadata on disk"},
-		"disk of a broker": {strings.Replace(timelineHead, "zk, kraft", "kraft", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker}]", "kraft cannot have disk-full on broker: a broker keeps its metadata in memory"},
+		"disk of a broker": {strings.Replace(timelineHead, "zk, kraft", "kraft", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker}]", "kraft cannot have disk-full on broker: its brokers fetch metadata again that their disks have lost"},
+		"kbench's broker":  {strings.Replace(timelineHead, "zk, kraft", "kafka-kraft", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker-1}]", "its brokers fetch metadata again"},
+		"kbench's, by zk":  {strings.Replace(timelineHead, "zk, kraft", "kafka-zk", 1) + "faults: [{at: 1s, for: 1s, kind: disk-full, on: broker-1}]", "its brokers keep no metadata on disk"},
+		"no percentage":    {timelineHead + "faults: [{at: 1s, for: 1s, kind: cpu, on: controller}]", "write [{at: 5s, for: 3s, kind: cpu, on: controller, cpuPercent: 50}]"},
+		"after a bad one":  {timelineHead + "faults: [{at: 1s, for: 1s, kind: restart, on: broker}, {at: 1s, for: 100h, kind: kill, on: broker}, {at: 3s, for: 1s, kind: kill, on: broker-9}]", "faults[2].on: zk cannot have kill on broker-9"},
 		"disk of a JVM":    {strings.Replace(timelineHead, "zk, kraft", "kafka-kraft", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: controller}]", "JVMs write their files themselves"},
 		"disk of a real store": {
 			strings.Replace(timelineHead, "zk, kraft", "zk", 1) + "faults: [{at: 1s, for: 1s, kind: fsync-error, on: store}]",
